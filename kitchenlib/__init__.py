@@ -1,0 +1,71 @@
+"""The LLM Kitchen: the arithmetic behind why language models are fast, slow, cheap or dear.
+
+    >>> import kitchenlib as kl
+    >>> h100, llama = kl.chip("H100 SXM"), kl.model("Llama-2-70B")
+    >>> step = kl.decode_step(llama, context=4096)
+    >>> kl.human(step.time(h100), "s"), step.bound(h100)
+    ('41.4 ms', 'memory')
+
+Modules, from the ground up: `units`, `inputs`, `precision`, `data` | `layers`, `configs`, `chips`,
+`models`, `experts` | `roofline` | `phases`, `measured` | `bench` | `plots` | `widgets` |
+`exercises`. Each imports only from those before it.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from kitchenlib import units
+from kitchenlib.chips import Chip, chip, chips
+from kitchenlib.experts import experts_touched
+from kitchenlib.inputs import UnknownName
+from kitchenlib.layers import Attention, Block, Experts, FeedForward, LatentAttention
+from kitchenlib.measured import layer_times, layer_work, matmul_ceiling
+from kitchenlib.models import Model, layer_matrices, model, models
+from kitchenlib.phases import decode_step, mixed_step, prefill
+from kitchenlib.precision import Format, formats, number_format
+from kitchenlib.roofline import Part, Work, attainable, matmul
+from kitchenlib.units import human, kg
+
+_LAZY = ("bench", "exercises", "plots", "widgets")  # these load matplotlib or ipywidgets
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LAZY:
+        return importlib.import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+__all__ = [
+    "Attention",
+    "Block",
+    "Chip",
+    "Experts",
+    "FeedForward",
+    "Format",
+    "LatentAttention",
+    "Model",
+    "Part",
+    "UnknownName",
+    "Work",
+    "attainable",
+    "chip",
+    "chips",
+    "decode_step",
+    "experts_touched",
+    "formats",
+    "human",
+    "kg",
+    "layer_matrices",
+    "layer_times",
+    "layer_work",
+    "matmul",
+    "matmul_ceiling",
+    "mixed_step",
+    "model",
+    "models",
+    "number_format",
+    "prefill",
+    "units",
+]

@@ -1,0 +1,126 @@
+"""What callers hand in: a number or an array, checked once, with a message that helps.
+
+Every public function of the library takes a plain number or a NumPy array for each size. The
+readers below turn both into something safe to calculate with: a plain number stays a plain number
+(fast), anything else becomes a float64 array. Whatever is wrong raises ``ValueError`` that says
+what was wrong, what would be right, and the unit; an unknown name raises `UnknownName`.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Number = float | NDArray[np.float64]
+"""A plain number or a float64 array: what the law calculates with."""
+
+_SHOWN = 60  # characters of a wrong value quoted back; an array's repr can fill the screen
+
+
+class UnknownName(KeyError):
+    """A name that is not in a catalogue. Its message lists the nearest names that are."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])  # KeyError would show the message in quotes, escapes and all
+
+
+def unknown_name(kind: str, name: object, known: Iterable[str]) -> UnknownName:
+    """The error for a `name` that is not among the `known` names of a `kind` ("chip", ...)."""
+    names = list(known)
+    near = {candidate.casefold(): candidate for candidate in names}
+    wanted = str(name).casefold()
+    matches = [near[m] for m in difflib.get_close_matches(wanted, near, n=5, cutoff=0.5)]
+    matches += [c for c in names if wanted and wanted in c.casefold() and c not in matches][:5]
+    shown = matches or names
+    lead = "Did you mean" if matches else "Known names are"
+    return UnknownName(f"no {kind} is called {name!r}. {lead}: {', '.join(shown[:12])}?")
+
+
+def wrong(name: str, value: object, wanted: str) -> ValueError:
+    """The error for a `value` of argument `name`: says what is `wanted` instead."""
+    text = repr(value)
+    shown = text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."
+    return ValueError(f"{name} = {shown} will not do: {wanted}")
+
+
+def _to_array(name: str, value: object, wanted: str) -> NDArray[np.float64]:
+    if isinstance(value, (bool, np.bool_, str, bytes)) or value is None:
+        raise wrong(name, value, wanted)
+    try:
+        array = np.asarray(value)
+    except ValueError:  # a ragged list
+        raise wrong(name, value, wanted) from None
+    if array.dtype.kind not in "iuf":
+        raise wrong(name, value, wanted)
+    if array.size == 0:
+        raise ValueError(f"{name} is an empty array: {wanted}")
+    return array.astype(np.float64)
+
+
+def _read(name: str, value: ArrayLike, unit: str, least: float, above: bool, whole: bool) -> Number:
+    kind = "a whole number" if whole else "a number"
+    wanted = f"give {kind} of {unit}, {'above' if above else 'at least'} {least:g}, or an array"
+    array = _to_array(name, value, wanted)
+    bad = ~np.isfinite(array) | (array <= least if above else array < least)
+    if whole:
+        bad |= array != np.floor(array)
+    if bad.any():
+        raise wrong(name, array[bad].flat[0] if array.ndim else value, wanted)
+    return array if array.ndim else float(array)
+
+
+def count(name: str, value: ArrayLike, unit: str, least: int = 1) -> Number:
+    """A whole number of `unit`, at least `least` (tokens, guests, chips): number or array."""
+    if type(value) is int and value >= least:  # the common case, without NumPy's overhead
+        return value
+    return _read(name, value, unit, least, above=False, whole=True)
+
+
+def positive(name: str, value: ArrayLike, unit: str) -> Number:
+    """A finite number of `unit` above zero (bytes per second, FLOP per byte): number or array."""
+    if type(value) is float and 0.0 < value < math.inf:
+        return value
+    return _read(name, value, unit, 0.0, above=True, whole=False)
+
+
+def dimension(name: str, value: object, unit: str, least: int = 1) -> int:
+    """One whole number of `unit`, as an ``int``: the shape of a model or a chip, never an array."""
+    number = count(name, value, unit, least)  # type: ignore[arg-type]
+    if isinstance(number, np.ndarray):
+        raise wrong(name, value, f"give one whole number of {unit}, not an array")
+    return int(number)
+
+
+def quantity(name: str, value: object, unit: str) -> float:
+    """One finite number of `unit` above zero, as a ``float``; never an array."""
+    number = positive(name, value, unit)  # type: ignore[arg-type]
+    if isinstance(number, np.ndarray):
+        raise wrong(name, value, f"give one number of {unit}, not an array")
+    return float(number)
+
+
+def one_of(kind: str, name: object, known: Sequence[str]) -> Any:
+    """`name` if it is among the `known` ones, else `UnknownName`."""
+    if not isinstance(name, str) or name not in known:
+        raise unknown_name(kind, name, known)
+    return name
+
+
+def broadcastable(**sizes: Number) -> None:
+    """Raise a ``ValueError`` that names the arguments whose shapes do not fit each other."""
+    shapes = {k: v.shape for k, v in sizes.items() if isinstance(v, np.ndarray)}
+    if len(shapes) < 2:
+        return
+    try:
+        np.broadcast_shapes(*shapes.values())
+    except ValueError:
+        listed = ", ".join(f"{k} {shape}" for k, shape in shapes.items())
+        raise ValueError(
+            f"these arrays do not fit each other: {listed}. Give shapes that broadcast, "
+            "for example context[:, None] with batch"
+        ) from None

@@ -1,0 +1,276 @@
+"""Models: the shapes of the matrices, and what follows from them.
+
+A `Model` is a list of `Block` groups (so many equal layers), an embedding and an LM head. Counts
+of parameters and of KV-cache values follow from the shapes; none is stored. The catalogue is
+``data/models.csv``; where a row names a Hugging Face config file in ``data/configs``, the shapes
+come from that file through `Model.from_config`.
+
+What popular calculators get wrong, and this module does not: the head size is its own number, not
+hidden / heads; keys and values have their own number of heads; multi-head latent attention (MLA)
+caches one latent row, not K and V; sliding-window layers stop growing; a gated feed-forward layer
+has three matrices; every expert sits in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from kitchenlib import data
+from kitchenlib.configs import ARCHITECTURES, CATALOGUE_ONLY, Keys, read_json, shapes_from
+from kitchenlib.inputs import Number, count, dimension, unknown_name
+from kitchenlib.layers import Block, Experts, LatentAttention, expert_parameters, tensors_of
+from kitchenlib.precision import TENSORS, number_format
+
+
+@dataclass(frozen=True)
+class Model:
+    """A decoder-only language model, by its shapes.
+
+    Attributes:
+        name: as in the catalogue.
+        hidden: size of one token's row.
+        vocab: tokens in the vocabulary.
+        tied: whether the LM head is the input embedding (then it is stored and read once).
+        blocks: groups of equal layers, first to last.
+        final_norm, positions: parameters of the last norm and of learned position rows.
+        max_context: tokens the model was made for, or None. The law does not enforce it.
+        published_total, published_active: what the model's makers say, or None.
+        mismatch: why the shapes give another number than the published one, if they do.
+        source: where shapes and published counts come from.
+    """
+
+    name: str
+    hidden: int
+    vocab: int
+    tied: bool
+    blocks: tuple[Block, ...]
+    final_norm: int
+    positions: int = 0
+    max_context: int | None = None
+    published_total: int | None = None
+    published_active: int | None = None
+    mismatch: str = ""
+    source: str = ""
+
+    def __post_init__(self) -> None:
+        dimension("hidden", self.hidden, "values")
+        dimension("vocab", self.vocab, "tokens")
+        if not self.blocks:
+            raise ValueError("blocks is empty: a model needs at least one layer")
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.hidden, self.vocab))  # enough, and quick
+
+    @property
+    def layers(self) -> int:
+        return sum(block.layers for block in self.blocks)
+
+    @cached_property
+    def tensors(self) -> dict[str, int]:
+        """Parameters by group of tensors (see `kitchenlib.precision.TENSORS`).
+
+        A tied embedding is counted under "lm_head", since that is where it is streamed.
+        "norms" holds every parameter that is no matrix: norms, biases, sinks, positions.
+        """
+        groups = dict.fromkeys(TENSORS, 0)
+        table = self.vocab * self.hidden
+        groups["lm_head"] = table
+        groups["embedding"] = 0 if self.tied else table
+        groups["norms"] = self.final_norm + self.positions
+        for block in self.blocks:
+            for name, parameters in tensors_of(block, self.hidden).items():
+                groups[name] += block.layers * parameters
+        return groups
+
+    @property
+    def params(self) -> int:
+        """All parameters that sit in memory, every expert included."""
+        return sum(self.tensors.values())
+
+    @cached_property
+    def active_params(self) -> int:
+        """Parameters that one token meets: all but the experts it does not visit.
+
+        Counts both embedding tables, as most publishers do (gpt-oss leaves out the input one).
+        """
+        idle = sum(
+            block.layers
+            * (block.mlp.number - block.mlp.per_token)
+            * expert_parameters(block.mlp, self.hidden)
+            for block in self.blocks
+            if isinstance(block.mlp, Experts)
+        )
+        return self.params - idle
+
+    @property
+    def exact(self) -> bool:
+        """Whether the shapes give the published total to the digit."""
+        return self.params == self.published_total
+
+    def weight_bytes(self, weights: str = "bf16") -> float:
+        """Bytes of all weights in memory, in the format `weights`; see `precision.Format`."""
+        form = number_format(weights)
+        return sum(n * form.bytes_of(group) for group, n in self.tensors.items())
+
+    def streamed_weight_bytes(self, weights: str = "bf16") -> float:
+        """Bytes that one pass reads if it touches every expert: all but an untied embedding.
+
+        The input embedding is a lookup of one row per token, not a stream.
+        """
+        form = number_format(weights)
+        lookup = self.tensors["embedding"] + self.positions
+        return self.weight_bytes(weights) - lookup * form.bytes_of("embedding")
+
+    def kv_bytes_per_token(self, kv: str = "bf16") -> float:
+        """Bytes that one more token adds to the KV cache while no window is full yet."""
+        values = sum(block.layers * block.attention.kv_values for block in self.blocks)
+        return values * number_format(kv).bytes
+
+    def kv_bytes(self, tokens: ArrayLike, kv: str = "bf16") -> Number:
+        """Bytes of the KV cache of one sequence of `tokens` tokens; windows stop growing."""
+        length = count("tokens", tokens, "tokens", least=0)
+        values: Number = 0.0
+        for block in self.blocks:
+            window = block.attention.window
+            kept = length if window is None else np.minimum(length, window)
+            values = values + block.layers * block.attention.kv_values * kept
+        return values * number_format(kv).bytes
+
+    @classmethod
+    def from_config(cls, config: str | PathLike[str] | Mapping[str, Any], name: str = "") -> Model:
+        """Read a Hugging Face ``config.json`` (a path, or its content as a dict).
+
+        Reads the architectures in `ARCHITECTURES`; keys as transformers writes them, with the
+        same defaults where a file leaves a key out. A multimodal file is read for its text part.
+
+        Raises:
+            UnknownName: another architecture; it is refused by name, not guessed at.
+            ValueError: a missing or impossible key, named.
+        """
+        keys = dict(config) if isinstance(config, Mapping) else read_json(Path(config))
+        if isinstance(keys.get("text_config"), Mapping):
+            keys = {"tie_word_embeddings": keys.get("tie_word_embeddings"), **keys["text_config"]}
+            keys = {key: value for key, value in keys.items() if value is not None}
+        model_type = keys.get("model_type")
+        if model_type is None:
+            raise ValueError(
+                'the config has no "model_type": it names the architecture, for example "llama"'
+            )
+        if model_type not in ARCHITECTURES:
+            raise unknown_name("architecture this library reads", model_type, ARCHITECTURES)
+        if not name:
+            name = str(keys.get("_name_or_path") or model_type)
+        return cls(name, **shapes_from(Keys(model_type, keys), ARCHITECTURES[model_type]))
+
+    def __repr__(self) -> str:
+        kinds = ", ".join(dict.fromkeys(block.attention.kind for block in self.blocks))
+        active = ""
+        if self.active_params != self.params:
+            active = f" ({self.active_params / 1e9:.3g}B active)"
+        return (
+            f"<{self.name}: {self.params / 1e9:.3g}B parameters{active}, {self.layers} layers, "
+            f"{kinds}>"
+        )
+
+
+def layer_matrices(model: Model) -> list[tuple[str, int, int]]:
+    """The matrices of the model's first layer as (name, inputs, outputs).
+
+    Only for layers of seven (or six) plain matrices: no MLA, no experts. Else ``ValueError``.
+    """
+    block = model.blocks[0]
+    attention, mlp = block.attention, block.mlp
+    if isinstance(attention, LatentAttention) or isinstance(mlp, Experts):
+        raise ValueError(
+            f"the first layer of {model.name} is not made of plain matrices (MLA or experts): "
+            "choose a dense model with multi-head or grouped-query attention"
+        )
+    hidden, query = model.hidden, attention.heads * attention.head_dim
+    key = attention.kv_heads * attention.head_dim
+    names = ("gate", "up", "down") if mlp.matrices == 3 else ("up", "down")
+    shapes = [("Q", hidden, query), ("K", hidden, key), ("V", hidden, key), ("O", query, hidden)]
+    shapes += [(name, hidden, mlp.width) for name in names[:-1]]
+    return [*shapes, ("down", mlp.width, hidden)]
+
+
+# ---------------------------------------------------------------------------------------------
+# The catalogue
+
+#: Plain columns of the catalogue -> the keys of a config.
+_COLUMNS = {
+    "layers": "num_hidden_layers",
+    "hidden": "hidden_size",
+    "heads": "num_attention_heads",
+    "kv_heads": "num_key_value_heads",
+    "head_dim": "head_dim",
+    "ffn": "intermediate_size",
+    "vocab": "vocab_size",
+    "max_context": "max_position_embeddings",
+    "window": "sliding_window",
+    "experts": "num_local_experts",
+    "experts_per_token": "num_experts_per_tok",
+    "shared_experts": "n_shared_experts",
+}
+
+
+def _from_columns(row: Mapping[str, str]) -> Model:
+    architecture = row["architecture"]
+    keys: dict[str, Any] = {key: int(row[c]) for c, key in _COLUMNS.items() if row[c]}
+    keys["tie_word_embeddings"] = row["tied"] == "yes"
+    if architecture == "falcon":
+        keys |= {
+            "new_decoder_architecture": True,
+            "num_kv_heads": keys["num_key_value_heads"],
+            "ffn_hidden_size": keys["intermediate_size"],
+        }
+    known = ARCHITECTURES | CATALOGUE_ONLY
+    return Model(row["name"], **shapes_from(Keys(architecture, keys), known[architecture]))
+
+
+def _load(row: Mapping[str, str]) -> Model:
+    if row["config"]:
+        model = Model.from_config(data.FOLDER / "configs" / row["config"], row["name"])
+    else:
+        model = _from_columns(row)
+    facts: dict[str, Any] = {
+        "published_total": int(row["published_total"]),
+        "published_active": int(row["published_active"]),
+        "mismatch": row["mismatch"],
+        "source": f"{row['source']}; counts: {row['published_source']}",
+    }
+    return replace(model, **facts)
+
+
+@cache
+def _catalogue() -> dict[str, Mapping[str, str]]:
+    return {row["name"]: row for row in data.rows("models.csv")}
+
+
+@cache
+def _model(name: str) -> Model:
+    return _load(_catalogue()[name])
+
+
+def models() -> tuple[Model, ...]:
+    """All models of the catalogue, in its order."""
+    return tuple(_model(name) for name in _catalogue())
+
+
+def model(name: str) -> Model:
+    """The model called `name` in the catalogue, or known there under another name.
+
+    Raises `UnknownName` (a ``KeyError``) that lists near matches.
+    """
+    known = _catalogue()
+    try:
+        return _model(name if name in known else data.aliases("model")[name])
+    except (KeyError, TypeError):
+        raise unknown_name("model", name, known) from None

@@ -1,0 +1,115 @@
+"""Number formats: how many bits a weight really takes, and which peak it multiplies at.
+
+A four-bit weight is never four bits: groups of weights share a scale (and sometimes a zero
+point), and those cost bits too. `Format.bits` counts them. Which tensors a format leaves in
+16 bit is part of the format as people use it: see `Format.keeps`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kitchenlib.inputs import unknown_name
+from kitchenlib.units import BITS_PER_BYTE
+
+#: The groups of tensors a model consists of. A format may leave some of them in 16 bit.
+TENSORS = ("embedding", "lm_head", "norms", "router", "projections", "feed_forward", "experts")
+
+_ENDS = frozenset({"embedding", "lm_head", "norms", "router"})
+_NORMS = frozenset({"norms", "router"})
+
+
+@dataclass(frozen=True)
+class Format:
+    """A number format for weights or for the KV cache.
+
+    Attributes:
+        name: as callers write it, for example "int4-g128".
+        bits: bits per value **with** scales and zero points.
+        rates: the peaks it multiplies at, best first; the first one that a chip has is used.
+            Weight-only formats are unpacked and multiplied in 16 bit.
+        keeps: groups of tensors (see `TENSORS`) that stay in 16 bit.
+        source: where the bits come from.
+    """
+
+    name: str
+    bits: float
+    rates: tuple[str, ...]
+    keeps: frozenset[str]
+    source: str
+
+    @property
+    def bytes(self) -> float:
+        """Bytes per value, scales included."""
+        return self.bits / BITS_PER_BYTE
+
+    def bytes_of(self, tensor: str) -> float:
+        """Bytes per weight of one group of tensors: 2 where the format leaves it in 16 bit."""
+        return 2.0 if tensor in self.keeps else self.bytes
+
+
+def _grouped(value_bits: float, group: int, scale_bits: float, zero_bits: float = 0) -> float:
+    """Bits per weight when each `group` of weights shares one scale and one zero point."""
+    return value_bits + (scale_bits + zero_bits) / group
+
+
+_16BIT = ("bf16",)
+_ALL = frozenset[str]()
+
+_FORMATS = {
+    f.name: f
+    for f in (
+        # FP32 at the 16-bit peak where a chip lists no FP32 peak: still a floor on the time.
+        Format("fp32", 32, ("fp32", "bf16"), _ALL, "IEEE 754"),
+        Format("bf16", 16, _16BIT, _ALL, "bfloat16"),
+        Format("fp16", 16, _16BIT, _ALL, "IEEE 754; same peak as bf16 on every chip listed"),
+        Format("fp8", 8, ("fp8", "bf16"), _ENDS, "E4M3/E5M2, one scale per tensor"),
+        Format("int8", 8, _16BIT, _ENDS, "weight-only, one scale per channel (not counted)"),
+        Format("int4", 4, _16BIT, _ALL, "ideal: four bits, no scales, every tensor"),
+        Format("int4-g128", _grouped(4, 128, 16, 4), _16BIT, _ENDS, "GPTQ/AWQ, group 128"),
+        Format("mxfp4", _grouped(4, 32, 8), _16BIT, _ENDS, "OCP MX: 32 values, 8-bit scale"),
+        Format("nvfp4", _grouped(4, 16, 8), _16BIT, _ENDS, "16 values, FP8 scale"),
+        Format("Q8_0", _grouped(8, 32, 16), _16BIT, _NORMS, "GGUF: 34 bytes per 32 weights"),
+        Format("Q4_0", _grouped(4, 32, 16), _16BIT, _NORMS, "GGUF: 18 bytes per 32 weights"),
+        Format(
+            "Q4_K_M",
+            4.8944,  # a mix of block types: the average over a whole file, not a block's size
+            _16BIT,
+            _ALL,
+            "llama.cpp tools/quantize README @311c2c9: Llama-3.1-8B, all tensors",
+        ),
+    )
+}
+
+#: Peaks that a chip can have, slowest first. Dense rates, never 2:4 sparse ones.
+RATES = ("fp32", "bf16", "fp8", "int8", "fp4")
+
+
+def formats() -> tuple[Format, ...]:
+    """All number formats the library knows."""
+    return tuple(_FORMATS.values())
+
+
+def number_format(name: str) -> Format:
+    """The `Format` called `name`, for example "bf16", "fp8", "int4-g128", "Q4_K_M".
+
+    Raises `UnknownName` (a ``KeyError``) that lists near matches.
+    """
+    try:
+        return _FORMATS[name]
+    except (KeyError, TypeError):
+        raise unknown_name("number format", name, _FORMATS) from None
+
+
+def rate(name: str) -> str:
+    """The peak called `name`: "bf16" (also "fp16"), "fp8", "int8", "fp4" or "fp32".
+
+    Raises `UnknownName`; a sparse rate is refused, since it counts products that are not done.
+    """
+    if name in RATES:
+        return name
+    if name == "fp16":
+        return "bf16"  # every chip listed multiplies both at the same peak
+    if isinstance(name, str) and "spars" in name.casefold():
+        raise unknown_name("dense rate (a sparse peak counts skipped products)", name, RATES)
+    raise unknown_name("rate of a chip", name, RATES)

@@ -1,0 +1,67 @@
+"""Units: decimal bytes, the kitchen's kilograms and crumbs, and how a number is shown.
+
+Decimal units everywhere: 1 GB = 1e9 bytes. Binary units (GiB) appear only where a driver or a
+data sheet reports memory *capacity*. In the kitchen one crumb is one byte, so one kilogram of
+sack is one gigabyte, and the waiter's 3.35 TB/s are 3,350 kg/s. One multiply-add is 2 FLOP.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import overload
+
+from numpy.typing import ArrayLike
+
+from kitchenlib.inputs import Number
+
+KB, MB, GB, TB = 1e3, 1e6, 1e9, 1e12
+KiB, MiB, GiB, TiB = 2**10, 2**20, 2**30, 2**40
+MFLOP, GFLOP, TFLOP, PFLOP = 1e6, 1e9, 1e12, 1e15
+MS, US = 1e-3, 1e-6
+
+BYTES_PER_KG = GB  #: one kilogram of sack is one gigabyte
+BYTES_PER_CRUMB = 1.0  #: one crumb is one byte
+FLOP_PER_MULTIPLY_ADD = 2
+BITS_PER_BYTE = 8
+
+_PREFIXES = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
+_SMALL = ((1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))
+_TIMES = ("s",)
+
+
+@overload
+def kg(nbytes: float) -> float: ...
+@overload
+def kg(nbytes: ArrayLike) -> Number: ...
+def kg(nbytes):  # type: ignore[no-untyped-def]
+    """Bytes as kilograms of sack (1 kg = 1 GB): number or array."""
+    return nbytes / BYTES_PER_KG
+
+
+def human(value: float, unit: str = "", digits: int = 3) -> str:
+    """`value` with a decimal prefix and `digits` significant digits.
+
+    >>> human(137_953_296_384, "B"), human(3.35e12, "B/s"), human(0.0414, "s")
+    ('138 GB', '3.35 TB/s', '41.4 ms')
+
+    Prefixes below one (milli, micro) are used for seconds only: nobody speaks of millibytes.
+    """
+    if not math.isfinite(value):
+        return f"{value} {unit}".strip()
+    if value == 0:
+        return f"0 {unit}".strip()
+    small = unit in _TIMES and abs(value) < 1
+    table = _SMALL if small else _PREFIXES
+    # rounding first, so that 999,999 reads 1 M and not 1,000 k
+    rounded = float(f"{value:.{digits}g}")
+    scale, prefix = next((p for p in table if abs(rounded) >= p[0]), table[-1])
+    return f"{significant(rounded / scale, digits)} {prefix}{unit}".strip()
+
+
+def significant(value: float, digits: int = 3) -> str:
+    """`value` with `digits` significant digits, thousands separated, never in e-notation."""
+    if value == 0:
+        return "0"
+    exponent = math.floor(math.log10(abs(value)))
+    decimals = max(0, digits - 1 - exponent)
+    return f"{round(value, digits - 1 - exponent):,.{decimals}f}"
