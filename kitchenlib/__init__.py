@@ -6,7 +6,7 @@
     >>> kl.human(step.time(h100), "s"), step.bound(h100)
     ('41.4 ms', 'memory')
 
-Modules, from the ground up: `units`, `inputs`, `precision`, `data` | `layers`, `configs`, `chips`,
+Modules, from the ground up: `inputs`, `units`, `precision`, `data` | `layers`, `configs`, `chips`,
 `models`, `experts` | `roofline` | `phases`, `measured` | `bench` | `plots` | `widgets` |
 `exercises`. Each imports only from those before it.
 """

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from kitchenlib import data, precision
-from kitchenlib.inputs import UnknownName, quantity, unknown_name
+from kitchenlib.inputs import UnknownName, quantity, unknown_name, wrong
 from kitchenlib.units import GB, TFLOP, GiB, human
 
 _PEAK_COLUMNS = {
@@ -58,8 +58,8 @@ class Chip:
 
     def __post_init__(self) -> None:
         quantity("bandwidth", self.bandwidth, "bytes per second")
-        if not self.peaks:
-            raise ValueError("peaks is empty: give at least one dense peak, {'bf16': FLOP/s}")
+        if not isinstance(self.peaks, Mapping) or not self.peaks:
+            raise wrong("peaks", self.peaks, "give at least one dense peak, {'bf16': FLOP/s}")
         for rate, peak in self.peaks.items():
             if rate not in precision.RATES:
                 raise unknown_name("rate", rate, precision.RATES)

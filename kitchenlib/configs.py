@@ -7,13 +7,16 @@ the keys, with the defaults that transformers has where a file leaves a key out.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from kitchenlib.inputs import dimension
+from kitchenlib.inputs import dimension, wrong
 from kitchenlib.layers import Attention, Block, Experts, FeedForward, LatentAttention
+
+#: What "layer_types" may name; all but the first see a window of tokens.
+LAYER_TYPES = ("full_attention", "sliding_attention", "chunked_attention")
 
 
 class Keys:
@@ -23,23 +26,31 @@ class Keys:
         self.model_type = model_type
         self._keys = keys
 
-    def get(self, *names: str, default: Any = None) -> Any:
-        """The value of the first of `names` that is there and not null."""
-        return next((v for n in names if (v := self._keys.get(n)) is not None), default)
+    def get(self, name: str, default: Any = None) -> Any:
+        """The value of `name`, or the default where it is missing or null."""
+        value = self._keys.get(name)
+        return default if value is None else value
 
-    def size(self, *names: str, unit: str, default: int | None = None) -> int:
-        """A whole number; without a default its absence is an error."""
-        value = self.get(*names, default=default)
+    def size(self, *names: str, unit: str, default: int | None = None, least: int = 1) -> int:
+        """A whole number, under the first of `names` that is there; without a default it must."""
+        name = next((n for n in names if self.get(n) is not None), names[0])
+        value = self.get(name, default)
         if value is None:
             raise ValueError(
-                f'the {self.model_type} config lacks "{names[0]}": give a whole number of {unit}'
+                f'the {self.model_type} config lacks "{name}": give a whole number of {unit}'
             )
-        return dimension(f'"{names[0]}"', value, unit)
+        return dimension(f'"{name}"', value, unit, least)
 
     def flag(self, name: str, default: bool) -> bool:
-        value = self.get(name, default=default)
+        value = self.get(name, default)
         if not isinstance(value, bool):
-            raise ValueError(f'"{name}" = {value!r} will not do: give true or false')
+            raise wrong(f'"{name}"', value, "give true or false")
+        return value
+
+    def listed(self, name: str) -> Sequence[Any] | None:
+        value = self.get(name)
+        if value is not None and not isinstance(value, (list, tuple)):
+            raise wrong(f'"{name}"', value, "give a list")
         return value
 
 
@@ -59,6 +70,7 @@ class Architecture:
         experts: reads the mixture of experts, if the architecture has one.
         parallel: attention and feed-forward side by side.
         positions: rows of learned positions beyond "max_position_embeddings", or None.
+        defaults: keys that a file may leave out, with the values transformers gives them then.
     """
 
     matrices: int = 3
@@ -75,10 +87,11 @@ class Architecture:
     experts: Callable[[Keys, Architecture], Experts] | None = None
     parallel: bool = False
     positions: int | None = None
+    defaults: Mapping[str, Any] = field(default_factory=dict)
 
 
 def _mlp(keys: Keys, arch: Architecture, width: int) -> FeedForward:
-    biased = arch.mlp_bias or keys.flag("mlp_bias", False)
+    biased = arch.mlp_bias or keys.flag("mlp_bias", keys.flag("bias", False))
     hidden = keys.size("hidden_size", unit="values")
     vectors = (arch.matrices - 1) * width + hidden if biased else 0
     return FeedForward(width, arch.matrices, vectors)
@@ -88,7 +101,7 @@ def _routed(keys: Keys, arch: Architecture) -> Experts:
     """Mixtral, Qwen3-MoE, gpt-oss, DBRX, Llama 4, DeepSeek-V3: one shape, several spellings."""
     width = keys.size("moe_intermediate_size", "intermediate_size", unit="values per expert")
     each = _mlp(keys, arch, width)
-    shared = keys.get("n_shared_experts", default=0)
+    shared = keys.size("n_shared_experts", unit="experts", default=0, least=0)
     number = keys.size("num_local_experts", "num_experts", "n_routed_experts", unit="experts")
     per_token = keys.size("num_experts_per_tok", "experts_per_token", unit="experts per token")
     biased = arch.mlp_bias or keys.model_type == "deepseek_v3"  # its router corrects its scores
@@ -96,9 +109,7 @@ def _routed(keys: Keys, arch: Architecture) -> Experts:
         number,
         per_token,
         each,
-        _mlp(keys, arch, width * dimension("n_shared_experts", shared, "experts"))
-        if shared
-        else None,
+        _mlp(keys, arch, width * shared) if shared else None,
         number if biased else 0,
     )
 
@@ -106,9 +117,10 @@ def _routed(keys: Keys, arch: Architecture) -> Experts:
 def _attention(keys: Keys, arch: Architecture, window: int | None) -> Attention | LatentAttention:
     heads = keys.size("num_attention_heads", unit="query heads")
     if keys.model_type == "deepseek_v3":
+        ranked = keys.get("q_lora_rank") is not None
         return LatentAttention(
             heads,
-            keys.get("q_lora_rank"),
+            keys.size("q_lora_rank", unit="values") if ranked else None,
             keys.size("kv_lora_rank", unit="values"),
             keys.size("qk_nope_head_dim", unit="values per head"),
             keys.size("qk_rope_head_dim", unit="values per head"),
@@ -149,12 +161,16 @@ def _windows(keys: Keys, arch: Architecture, layers: int) -> list[int | None]:
     """The window of each layer in tokens, None where a layer sees everything."""
     if not keys.flag("use_sliding_window", True):
         return [None] * layers
-    kinds = keys.get("layer_types")
+    kinds = keys.listed("layer_types")
     if kinds is not None:
         if len(kinds) != layers:
             raise ValueError(
-                f'"layer_types" names {len(kinds)} layers, "num_hidden_layers" says {layers}'
+                f'"layer_types" names {len(kinds)} layers, "num_hidden_layers" says {layers}: '
+                "give one kind for each layer"
             )
+        for kind in kinds:
+            if kind not in LAYER_TYPES:
+                raise wrong('"layer_types"', kind, f"this library knows {', '.join(LAYER_TYPES)}")
         sliding = [kind != "full_attention" for kind in kinds]
     elif keys.get("sliding_window") is None or arch.window_every is None:
         sliding = [False] * layers
@@ -168,14 +184,21 @@ def _windows(keys: Keys, arch: Architecture, layers: int) -> list[int | None]:
 
 def _dense_layers(keys: Keys, layers: int) -> set[int]:
     """Layers of a mixture of experts that have a dense feed-forward layer instead."""
-    dense = set(range(keys.get("first_k_dense_replace", default=0)))
-    dense |= set(keys.get("mlp_only_layers", default=()))
+    first = keys.size("first_k_dense_replace", unit="layers", default=0, least=0)
     step = keys.size("decoder_sparse_step", unit="layers", default=1)
-    return dense | {layer for layer in range(layers) if (layer + 1) % step}
+    listed = {
+        dimension('"mlp_only_layers"', layer, "a layer's place, from 0", least=0)
+        for layer in keys.listed("mlp_only_layers") or ()
+    }
+    return {x for x in range(layers) if x < first or x in listed or (x + 1) % step}
 
 
-def shapes_from(keys: Keys, arch: Architecture) -> dict[str, Any]:
-    """The shapes that `keys` describe, as the keyword arguments of a `kitchenlib.models.Model`."""
+def shapes_from(model_type: str, given: Mapping[str, Any], arch: Architecture) -> dict[str, Any]:
+    """The shapes that the keys describe, as the keyword arguments of a `kitchenlib.models.Model`.
+
+    A key that is missing takes its default; one that is null says "none" (of a window, a rank).
+    """
+    keys = Keys(model_type, {**arch.defaults, **given})
     hidden = keys.size("hidden_size", unit="values")
     layers = keys.size("num_hidden_layers", unit="layers")
     norm = hidden * (2 if arch.norm_bias else 1)
@@ -189,7 +212,7 @@ def shapes_from(keys: Keys, arch: Architecture) -> dict[str, Any]:
     if arch.positions is not None:
         rows = keys.size("max_position_embeddings", unit="tokens") + arch.positions
         positions = rows * hidden
-    longest = keys.get("max_position_embeddings")
+    bounded = keys.get("max_position_embeddings") is not None
     return {
         "hidden": hidden,
         "vocab": keys.size("vocab_size", unit="tokens"),
@@ -200,7 +223,7 @@ def shapes_from(keys: Keys, arch: Architecture) -> dict[str, Any]:
         ),
         "final_norm": norm,
         "positions": positions,
-        "max_context": None if longest is None else dimension("max_context", longest, "tokens"),
+        "max_context": keys.size("max_position_embeddings", unit="tokens") if bounded else None,
     }
 
 
@@ -234,7 +257,7 @@ def _every_other(layer: int, keys: Keys) -> bool:
 
 
 def _all_but_every_sixth(layer: int, keys: Keys) -> bool:
-    return (layer + 1) % keys.get("sliding_window_pattern", default=6) != 0
+    return (layer + 1) % keys.size("sliding_window_pattern", unit="layers", default=6) != 0
 
 
 def _three_of_four(layer: int, keys: Keys) -> bool:
@@ -242,23 +265,60 @@ def _three_of_four(layer: int, keys: Keys) -> bool:
 
 
 def _upper_layers(layer: int, keys: Keys) -> bool:
-    return layer >= keys.get("max_window_layers", default=0)
+    return layer >= keys.size("max_window_layers", unit="layers", least=0)
 
 
-_GEMMA = Architecture(norms=4, tied=True, own_head_dim=True, window_every=_every_other)
+_GEMMA = Architecture(
+    norms=4,
+    tied=True,
+    own_head_dim=True,
+    window_every=_every_other,
+    defaults={"num_key_value_heads": 4, "sliding_window": 4096},
+)
+# A multimodal file leaves out of its "text_config" whatever equals the default
+_GEMMA_3 = replace(
+    _GEMMA,
+    qk_norm=True,
+    window_every=_all_but_every_sixth,
+    defaults={
+        **_GEMMA.defaults,
+        "vocab_size": 262_208,
+        "num_attention_heads": 8,
+        "head_dim": 256,
+        "max_position_embeddings": 131_072,
+    },
+)
+_QWEN_WINDOW = {"use_sliding_window": False, "sliding_window": 4096, "max_window_layers": 28}
 
 #: The architectures that `Model.from_config` reads, by "model_type".
 ARCHITECTURES: dict[str, Architecture] = {
     "llama": Architecture(),
-    "mistral": Architecture(window_every=_every_layer),
-    "mixtral": Architecture(window_every=_every_layer, experts=_routed),
-    "qwen2": Architecture(qkv_bias=True, window_every=_upper_layers),
-    "qwen3": Architecture(qk_norm=True, own_head_dim=True, window_every=_upper_layers),
+    "mistral": Architecture(
+        window_every=_every_layer, defaults={"num_key_value_heads": 8, "sliding_window": 4096}
+    ),
+    "mixtral": Architecture(
+        window_every=_every_layer, experts=_routed, defaults={"num_key_value_heads": 8}
+    ),
+    "qwen2": Architecture(
+        qkv_bias=True,
+        window_every=_upper_layers,
+        defaults={"num_key_value_heads": 32, **_QWEN_WINDOW},
+    ),
+    "qwen3": Architecture(
+        qk_norm=True,
+        own_head_dim=True,
+        window_every=_upper_layers,
+        defaults={"num_key_value_heads": 32, **_QWEN_WINDOW},
+    ),
     "qwen3_moe": Architecture(
-        qk_norm=True, own_head_dim=True, window_every=_upper_layers, experts=_routed
+        qk_norm=True,
+        own_head_dim=True,
+        window_every=_every_layer,
+        experts=_routed,
+        defaults={"num_key_value_heads": 4, **_QWEN_WINDOW},
     ),
     "gemma2": _GEMMA,
-    "gemma3_text": replace(_GEMMA, qk_norm=True, window_every=_all_but_every_sixth),
+    "gemma3_text": _GEMMA_3,
     "gpt_oss": Architecture(
         qkv_bias=True,
         out_bias=True,
@@ -267,8 +327,12 @@ ARCHITECTURES: dict[str, Architecture] = {
         own_head_dim=True,
         window_every=_every_other,
         experts=_routed,
+        defaults={"num_key_value_heads": 8, "sliding_window": 128},
     ),
-    "deepseek_v3": Architecture(experts=_routed),
+    "deepseek_v3": Architecture(
+        experts=_routed,
+        defaults={"q_lora_rank": 1536, "n_shared_experts": 1, "first_k_dense_replace": 3},
+    ),
     "phi3": Architecture(window_every=_every_layer),
     "falcon": Architecture(matrices=2, norm_bias=True, tied=True, parallel=True),
 }

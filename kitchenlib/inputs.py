@@ -9,15 +9,16 @@ what was wrong, what would be right, and the unit; an unknown name raises `Unkno
 from __future__ import annotations
 
 import difflib
-import math
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 Number = float | NDArray[np.float64]
 """A plain number or a float64 array: what the law calculates with."""
+
+MOST = 2**53  # above it a float64 no longer tells one whole number from the next
+LARGEST, SMALLEST = 1e30, 1e-30  # measurable sizes; a product of several stays finite
 
 _SHOWN = 60  # characters of a wrong value quoted back; an array's repr can fill the screen
 
@@ -59,33 +60,41 @@ def _to_array(name: str, value: object, wanted: str) -> NDArray[np.float64]:
         raise wrong(name, value, wanted)
     if array.size == 0:
         raise ValueError(f"{name} is an empty array: {wanted}")
-    return array.astype(np.float64)
+    with np.errstate(over="ignore"):  # a long double beyond float64 becomes infinite: caught below
+        return array.astype(np.float64)
 
 
-def _read(name: str, value: ArrayLike, unit: str, least: float, above: bool, whole: bool) -> Number:
-    kind = "a whole number" if whole else "a number"
-    wanted = f"give {kind} of {unit}, {'above' if above else 'at least'} {least:g}, or an array"
+def _read(name: str, value: ArrayLike, wanted: str, least: float, most: float) -> Number:
     array = _to_array(name, value, wanted)
-    bad = ~np.isfinite(array) | (array <= least if above else array < least)
-    if whole:
-        bad |= array != np.floor(array)
+    bad = ~((array >= least) & (array <= most))  # true for NaN
     if bad.any():
-        raise wrong(name, array[bad].flat[0] if array.ndim else value, wanted)
+        raise wrong(name, array[bad].flat[0].item() if array.ndim else value, wanted)
     return array if array.ndim else float(array)
 
 
 def count(name: str, value: ArrayLike, unit: str, least: int = 1) -> Number:
     """A whole number of `unit`, at least `least` (tokens, guests, chips): number or array."""
-    if type(value) is int and value >= least:  # the common case, without NumPy's overhead
+    if type(value) is int and least <= value <= MOST:  # the common case, without NumPy's overhead
         return value
-    return _read(name, value, unit, least, above=False, whole=True)
+    wanted = f"give a whole number of {unit}, from {least} to 2**53, or an array"
+    number = _read(name, value, wanted, least, MOST)
+    fractional = np.not_equal(number, np.floor(number))
+    if fractional.any():
+        raise wrong(name, np.asarray(number)[fractional].flat[0].item(), wanted)
+    return number
 
 
 def positive(name: str, value: ArrayLike, unit: str) -> Number:
     """A finite number of `unit` above zero (bytes per second, FLOP per byte): number or array."""
-    if type(value) is float and 0.0 < value < math.inf:
+    if type(value) is float and SMALLEST <= value <= LARGEST:
         return value
-    return _read(name, value, unit, 0.0, above=True, whole=False)
+    wanted = f"give a number of {unit}, above 0 and finite, or an array"
+    return _read(name, value, wanted, SMALLEST, LARGEST)
+
+
+def real(name: str, value: ArrayLike, unit: str) -> Number:
+    """A finite number of `unit` of either sign: number or array."""
+    return _read(name, value, f"give a finite number of {unit}, or an array", -LARGEST, LARGEST)
 
 
 def dimension(name: str, value: object, unit: str, least: int = 1) -> int:
@@ -104,11 +113,10 @@ def quantity(name: str, value: object, unit: str) -> float:
     return float(number)
 
 
-def one_of(kind: str, name: object, known: Sequence[str]) -> Any:
-    """`name` if it is among the `known` ones, else `UnknownName`."""
-    if not isinstance(name, str) or name not in known:
-        raise unknown_name(kind, name, known)
-    return name
+def instance(name: str, value: object, kind: type, example: str) -> None:
+    """Raise a ``ValueError`` unless `value` is a `kind`: a name given where the thing is meant."""
+    if not isinstance(value, kind):
+        raise wrong(name, value, f"give a {kind.__name__}, for example {example}")
 
 
 def broadcastable(**sizes: Number) -> None:

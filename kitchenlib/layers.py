@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kitchenlib.inputs import dimension
+from kitchenlib.inputs import dimension, instance, wrong
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,7 @@ class Attention:
         dimension("heads", self.heads, "query heads")
         dimension("kv_heads", self.kv_heads, "key/value heads")
         dimension("head_dim", self.head_dim, "values per head")
+        dimension("vectors", self.vectors, "parameters", least=0)
         if self.window is not None:
             dimension("window", self.window, "tokens")
         if self.heads % self.kv_heads:
@@ -142,8 +143,9 @@ class FeedForward:
 
     def __post_init__(self) -> None:
         dimension("width", self.width, "values")
+        dimension("vectors", self.vectors, "parameters", least=0)
         if self.matrices not in (2, 3):
-            raise ValueError(f"matrices = {self.matrices} will not do: 3 when gated, else 2")
+            raise wrong("matrices", self.matrices, "give 3 for a gated layer, else 2")
 
     def weights(self, hidden: int) -> int:
         return self.matrices * hidden * self.width
@@ -169,6 +171,10 @@ class Experts:
 
     def __post_init__(self) -> None:
         dimension("number", self.number, "experts")
+        dimension("vectors", self.vectors, "parameters", least=0)
+        instance("each", self.each, FeedForward, "FeedForward(width=14336)")
+        if self.shared is not None:
+            instance("shared", self.shared, FeedForward, "FeedForward(width=14336)")
         dimension("per_token", self.per_token, "experts per token")
         if self.per_token > self.number:
             raise ValueError(
@@ -196,6 +202,11 @@ class Block:
 
     def __post_init__(self) -> None:
         dimension("layers", self.layers, "layers")
+        dimension("norms", self.norms, "parameters", least=0)
+        if not isinstance(self.attention, (Attention, LatentAttention)):
+            raise wrong("attention", self.attention, "give an Attention or a LatentAttention")
+        if not isinstance(self.mlp, (FeedForward, Experts)):
+            raise wrong("mlp", self.mlp, "give a FeedForward or Experts")
 
 
 def expert_parameters(experts: Experts, hidden: int) -> int:

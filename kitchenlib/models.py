@@ -24,8 +24,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kitchenlib import data
-from kitchenlib.configs import ARCHITECTURES, CATALOGUE_ONLY, Keys, read_json, shapes_from
-from kitchenlib.inputs import Number, count, dimension, unknown_name
+from kitchenlib.configs import ARCHITECTURES, CATALOGUE_ONLY, read_json, shapes_from
+from kitchenlib.inputs import (
+    Number,
+    UnknownName,
+    count,
+    dimension,
+    instance,
+    unknown_name,
+    wrong,
+)
 from kitchenlib.layers import Block, Experts, LatentAttention, expert_parameters, tensors_of
 from kitchenlib.precision import TENSORS, number_format
 
@@ -63,8 +71,14 @@ class Model:
     def __post_init__(self) -> None:
         dimension("hidden", self.hidden, "values")
         dimension("vocab", self.vocab, "tokens")
-        if not self.blocks:
-            raise ValueError("blocks is empty: a model needs at least one layer")
+        dimension("final_norm", self.final_norm, "parameters", least=0)
+        dimension("positions", self.positions, "parameters", least=0)
+        if self.max_context is not None:
+            dimension("max_context", self.max_context, "tokens")
+        if not isinstance(self.blocks, tuple) or not self.blocks:
+            raise wrong("blocks", self.blocks, "give a tuple of at least one Block of layers")
+        for block in self.blocks:
+            instance("blocks", block, Block, 'kl.model("Llama-2-70B").blocks[0]')
 
     def __hash__(self) -> int:
         return hash((self.name, self.hidden, self.vocab))  # enough, and quick
@@ -78,13 +92,13 @@ class Model:
         """Parameters by group of tensors (see `kitchenlib.precision.TENSORS`).
 
         A tied embedding is counted under "lm_head", since that is where it is streamed.
-        "norms" holds every parameter that is no matrix: norms, biases, sinks, positions.
+        "norms" holds every parameter that is no matrix: norms, biases, sinks.
         """
         groups = dict.fromkeys(TENSORS, 0)
         table = self.vocab * self.hidden
         groups["lm_head"] = table
-        groups["embedding"] = 0 if self.tied else table
-        groups["norms"] = self.final_norm + self.positions
+        groups["embedding"] = self.positions + (0 if self.tied else table)
+        groups["norms"] = self.final_norm
         for block in self.blocks:
             for name, parameters in tensors_of(block, self.hidden).items():
                 groups[name] += block.layers * parameters
@@ -125,9 +139,8 @@ class Model:
 
         The input embedding is a lookup of one row per token, not a stream.
         """
-        form = number_format(weights)
-        lookup = self.tensors["embedding"] + self.positions
-        return self.weight_bytes(weights) - lookup * form.bytes_of("embedding")
+        lookup = self.tensors["embedding"] * number_format(weights).bytes_of("embedding")
+        return self.weight_bytes(weights) - lookup
 
     def kv_bytes_per_token(self, kv: str = "bf16") -> float:
         """Bytes that one more token adds to the KV cache while no window is full yet."""
@@ -155,20 +168,20 @@ class Model:
             UnknownName: another architecture; it is refused by name, not guessed at.
             ValueError: a missing or impossible key, named.
         """
-        keys = dict(config) if isinstance(config, Mapping) else read_json(Path(config))
-        if isinstance(keys.get("text_config"), Mapping):
-            keys = {"tie_word_embeddings": keys.get("tie_word_embeddings"), **keys["text_config"]}
-            keys = {key: value for key, value in keys.items() if value is not None}
+        keys = _keys(config)
         model_type = keys.get("model_type")
         if model_type is None:
             raise ValueError(
                 'the config has no "model_type": it names the architecture, for example "llama"'
             )
-        if model_type not in ARCHITECTURES:
-            raise unknown_name("architecture this library reads", model_type, ARCHITECTURES)
+        if not isinstance(model_type, str) or model_type not in ARCHITECTURES:
+            raise UnknownName(
+                f"the architecture {model_type!r} is not read here, and not guessed at. "
+                f"Read are: {', '.join(ARCHITECTURES)}"
+            )
         if not name:
             name = str(keys.get("_name_or_path") or model_type)
-        return cls(name, **shapes_from(Keys(model_type, keys), ARCHITECTURES[model_type]))
+        return cls(name, **shapes_from(model_type, keys, ARCHITECTURES[model_type]))
 
     def __repr__(self) -> str:
         kinds = ", ".join(dict.fromkeys(block.attention.kind for block in self.blocks))
@@ -181,11 +194,27 @@ class Model:
         )
 
 
+def _keys(config: str | PathLike[str] | Mapping[str, Any]) -> Mapping[str, Any]:
+    """The keys of a config; of a multimodal one, those of its text part."""
+    if isinstance(config, Mapping):
+        keys = config
+    elif isinstance(config, (str, PathLike)):
+        keys = read_json(Path(config))
+    else:
+        raise wrong("config", config, "give the path of a config.json, or its content as a dict")
+    text = keys.get("text_config")
+    if not isinstance(text, Mapping):
+        return keys
+    tied = keys.get("tie_word_embeddings")
+    return text if tied is None else {"tie_word_embeddings": tied, **text}
+
+
 def layer_matrices(model: Model) -> list[tuple[str, int, int]]:
     """The matrices of the model's first layer as (name, inputs, outputs).
 
     Only for layers of seven (or six) plain matrices: no MLA, no experts. Else ``ValueError``.
     """
+    instance("model", model, Model, 'kl.model("Llama-2-70B")')
     block = model.blocks[0]
     attention, mlp = block.attention, block.mlp
     if isinstance(attention, LatentAttention) or isinstance(mlp, Experts):
@@ -232,7 +261,7 @@ def _from_columns(row: Mapping[str, str]) -> Model:
             "ffn_hidden_size": keys["intermediate_size"],
         }
     known = ARCHITECTURES | CATALOGUE_ONLY
-    return Model(row["name"], **shapes_from(Keys(architecture, keys), known[architecture]))
+    return Model(row["name"], **shapes_from(architecture, keys, known[architecture]))
 
 
 def _load(row: Mapping[str, str]) -> Model:

@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kitchenlib.experts import expected_distinct
-from kitchenlib.inputs import Number, broadcastable, count, wrong
+from kitchenlib.inputs import Number, broadcastable, count, instance, wrong
 from kitchenlib.layers import Block, Experts, FeedForward
 from kitchenlib.models import Model
 from kitchenlib.precision import Format, number_format
@@ -59,7 +59,7 @@ def prefill(
             last token must be run to get logits.
         weights, kv: number formats of the weights and of the KV cache.
         compute: the rate of the matrix products; None takes what the weight format implies.
-            Attention multiplies in 16 bit.
+            Attention, and tensors that the format keeps in 16 bit, multiply in 16 bit.
         chips: tensor-parallel chips. The result is the work of **one** of them.
 
     Returns:
@@ -72,14 +72,15 @@ def prefill(
     length = count("prompt", prompt, "tokens")
     before = count("cached", cached, "tokens", least=0)
     sequences = count("batch", batch, "sequences")
-    broadcastable(prompt=length, cached=before, batch=sequences)
+    n = count("chips", chips, "chips")
+    broadcastable(prompt=length, cached=before, batch=sequences, chips=n)
     if np.any(np.greater_equal(before, length)):
         wanted = (
             "at most prompt - 1 tokens can be cached, since the last must be run for its logits"
         )
         raise wrong("cached", cached, wanted)
     group = _Group(sequences, length - before, before, decoding=False)
-    return _forward(model, [group], weights, kv, compute, chips)
+    return _forward(model, [group], weights, kv, compute, n)
 
 
 def decode_step(
@@ -109,9 +110,10 @@ def decode_step(
     """
     before = count("context", context, "tokens", least=0)
     sequences = count("batch", batch, "sequences")
-    broadcastable(context=before, batch=sequences)
+    n = count("chips", chips, "chips")
+    broadcastable(context=before, batch=sequences, chips=n)
     group = _Group(sequences, 1, before, decoding=True)
-    return _forward(model, [group], weights, kv, compute, chips)
+    return _forward(model, [group], weights, kv, compute, n)
 
 
 def mixed_step(
@@ -139,14 +141,15 @@ def mixed_step(
     start = count("cached", cached, "tokens", least=0)
     before = count("context", context, "tokens", least=0)
     sequences = count("batch", batch, "sequences")
-    broadcastable(prompt=length, cached=start, context=before, batch=sequences)
+    n = count("chips", chips, "chips")
+    broadcastable(prompt=length, cached=start, context=before, batch=sequences, chips=n)
     if np.any(np.greater_equal(start, length)):
         raise wrong("cached", cached, "give fewer tokens than the prompt has")
     groups = [
         _Group(1, length - start, start, decoding=False),
         _Group(sequences, 1, before, decoding=True),
     ]
-    return _forward(model, groups, weights, kv, compute, chips)
+    return _forward(model, groups, weights, kv, compute, n)
 
 
 class _Group(NamedTuple):
@@ -158,49 +161,55 @@ class _Group(NamedTuple):
     decoding: bool
 
 
+class _Pass(NamedTuple):
+    """One forward pass over `groups`, which share the weights, on one of `chips` chips."""
+
+    groups: list[_Group]
+    tokens: Number
+    weights: Format
+    kv: Format
+    rates: tuple[str, ...]
+    chips: Number
+
+    def product(self, tensor: str, matrix: Number, rows: Number, vectors: Number = 0) -> Part:
+        """`rows` rows through a `matrix` of so many weights; `vectors` are read along with it.
+
+        What the format leaves in 16 bit is multiplied in 16 bit.
+        """
+        width = self.weights.bytes_of(tensor)
+        rates = ("bf16",) if tensor in self.weights.keeps else self.rates
+        return Part(FLOP_PER_MULTIPLY_ADD * matrix * rows, (matrix + vectors) * width, rates=rates)
+
+
 def _forward(
     model: Model,
     groups: list[_Group],
     weights: str,
     kv: str,
     compute: str | None,
-    chips: ArrayLike,
+    chips: Number,
 ) -> Work:
-    """One pass over all `groups`, which share the weights."""
-    form, cache = number_format(weights), number_format(kv)
-    rates = rates_of(weights, compute)
-    n = count("chips", chips, "chips")
-    broadcastable(chips=n, tokens=groups[0].new, batch=groups[-1].sequences)
+    """The parts of one pass: embedding, layers, LM head."""
+    instance("model", model, Model, 'kl.model("Llama-2-70B")')
     tokens = sum(g.sequences * g.new for g in groups)
-    last = sum(g.sequences for g in groups)
+    last = sum(g.sequences for g in groups)  # logits are needed for one token of each
+    form = number_format(weights)
+    run = _Pass(groups, tokens, form, number_format(kv), rates_of(weights, compute), chips)
     hidden = model.hidden
-
-    table = hidden * model.vocab / n
     parts = {
-        "lm_head": _product(table, last, form.bytes_of("lm_head"), rates),
+        "lm_head": run.product("lm_head", hidden * model.vocab / chips, last),
         "embedding": Part(weight_bytes=tokens * hidden * form.bytes_of("embedding")),
-        "norms": Part(
-            weight_bytes=(model.tensors["norms"] - model.positions) * form.bytes_of("norms")
-        ),
+        "norms": Part(weight_bytes=model.tensors["norms"] * form.bytes_of("norms")),
     }
     for block in model.blocks:
-        for name, part in _block(block, hidden, groups, tokens, form, cache, rates, n).items():
+        for name, part in _layer(block, hidden, run).items():
             parts[name] = _plus(parts.get(name, Part()), part, block.layers)
     return Work(parts)
 
 
-def _block(
-    block: Block,
-    hidden: int,
-    groups: list[_Group],
-    tokens: Number,
-    form: Format,
-    cache: Format,
-    rates: tuple[str, ...],
-    n: Number,
-) -> dict[str, Part]:
-    """The parts of one layer."""
-    attention, mlp = block.attention, block.mlp
+def _layer(block: Block, hidden: int, run: _Pass) -> dict[str, Part]:
+    """The parts of one layer of `block`."""
+    attention, mlp, n = block.attention, block.mlp, run.chips
     _check_division(attention.heads, attention.kv_heads, n)
     kv_share = _kv_share(attention.kv_heads, n)
     projections = (
@@ -209,69 +218,57 @@ def _block(
         + attention.shared_weights(hidden)
     )
     parts = {
-        "projections": _product(projections, tokens, form.bytes_of("projections"), rates),
-        "attention": _attention(block, groups, cache, rates, kv_share, n),
+        "projections": run.product("projections", projections, run.tokens),
+        "attention": _attention(block, run, kv_share),
     }
     dense = mlp if isinstance(mlp, FeedForward) else mlp.shared
     if dense is not None:
-        matrix = dense.weights(hidden) / n
-        parts["feed_forward"] = _product(matrix, tokens, form.bytes_of("feed_forward"), rates)
+        parts["feed_forward"] = run.product("feed_forward", dense.weights(hidden) / n, run.tokens)
     if isinstance(mlp, Experts):
-        router = hidden * mlp.number
-        parts["router"] = _product(router, tokens, form.bytes_of("router"), rates)
-        parts["experts"] = _experts(mlp, hidden, tokens, form.bytes_of("experts"), rates, n)
+        parts["router"] = run.product("router", hidden * mlp.number, run.tokens)
+        parts["experts"] = _experts(mlp, hidden, run)
     if isinstance(n, np.ndarray) or n > 1:
         reduces = 1 if block.parallel else 2
-        data = reduces * tokens * hidden * _ACTIVATION_BYTES
+        data = reduces * run.tokens * hidden * _ACTIVATION_BYTES
         parts["all_reduce"] = Part(link_bytes=_ALL_REDUCE_SENDS * (n - 1) / n * data)
     return parts
 
 
-def _product(matrix: Number, rows: Number, width: float, rates: tuple[str, ...]) -> Part:
-    """`rows` rows through `matrix` weights of `width` bytes each."""
-    return Part(FLOP_PER_MULTIPLY_ADD * matrix * rows, matrix * width, rates=rates)
-
-
-def _experts(
-    mlp: Experts, hidden: int, tokens: Number, width: float, rates: tuple[str, ...], n: Number
-) -> Part:
+def _experts(mlp: Experts, hidden: int, run: _Pass) -> Part:
     """FLOPs of the experts each token visits; bytes of the distinct ones all tokens touch."""
-    matrix = mlp.each.weights(hidden) / n
-    touched = expected_distinct(mlp.number, mlp.per_token, tokens)
-    flops = FLOP_PER_MULTIPLY_ADD * matrix * mlp.per_token * tokens
-    return Part(flops, touched * (matrix + mlp.each.vectors) * width, rates=rates)
+    matrix = mlp.each.weights(hidden) / run.chips
+    one = run.product("experts", matrix, mlp.per_token * run.tokens, mlp.each.vectors)
+    touched = expected_distinct(mlp.number, mlp.per_token, run.tokens)
+    return one._replace(weight_bytes=touched * one.weight_bytes)
 
 
-def _attention(
-    block: Block,
-    groups: list[_Group],
-    cache: Format,
-    rates: tuple[str, ...],
-    kv_share: Number,
-    n: Number,
-) -> Part:
+def _attention(block: Block, run: _Pass, kv_share: Number) -> Part:
     """Query-key pairs are calculated; cached rows are read, new rows written."""
     attention = block.attention
     window = attention.window
-    row = attention.kv_values * cache.bytes * kv_share
+    row = attention.kv_values * run.kv.bytes * kv_share
     flops: Number = 0.0
     moved: Number = 0.0
-    for group in groups:
-        pairs = _pairs(group.before + group.new, window) - _pairs(group.before, window)
-        each = pairs * attention.flops_per_pair(group.decoding)
+    for group in run.groups:
+        each = _pairs(group, window) * attention.flops_per_pair(group.decoding)
         if not group.decoding:
             each = each + group.before * attention.flops_per_cached_row
-        flops = flops + group.sequences * each / n
+        flops = flops + group.sequences * each / run.chips
         moved = moved + group.sequences * _rows_moved(group, window) * row
-    return Part(flops, kv_bytes=moved, rates=("fp32", "bf16") if rates[0] == "fp32" else ("bf16",))
+    rates = ("fp32", "bf16") if run.rates[0] == "fp32" else ("bf16",)
+    return Part(flops, kv_bytes=moved, rates=rates)
 
 
-def _pairs(tokens: Number, window: int | None) -> Number:
-    """Pairs of a query and a key it may see, in a causal sequence of `tokens` tokens."""
+def _pairs(group: _Group, window: int | None) -> Number:
+    """Pairs of a query and a key it may see: one key more for each token, until a window is full.
+
+    A difference of two triangles would be shorter, and wrong once their squares pass 2**53.
+    """
+    new, before = group.new, group.before
     if window is None:
-        return tokens * (tokens + 1) / 2
-    full = _smaller(tokens, window)
-    return full * (full + 1) / 2 + (tokens - full) * window
+        return new * before + new * (new + 1) / 2
+    growing = _smaller(_larger(window - before, 0), new)
+    return growing * before + growing * (growing + 1) / 2 + (new - growing) * window
 
 
 def _rows_moved(group: _Group, window: int | None) -> Number:
@@ -281,8 +278,13 @@ def _rows_moved(group: _Group, window: int | None) -> Number:
     return _smaller(group.before, window - 1) + _smaller(group.new, window)
 
 
-def _smaller(a: Number, b: int) -> Number:
-    return np.minimum(a, b) if isinstance(a, np.ndarray) else min(a, b)
+def _smaller(a: Number, b: Number) -> Number:
+    arrays = isinstance(a, np.ndarray) or isinstance(b, np.ndarray)
+    return np.minimum(a, b) if arrays else min(a, b)
+
+
+def _larger(a: Number, b: int) -> Number:
+    return np.maximum(a, b) if isinstance(a, np.ndarray) else max(a, b)
 
 
 def _kv_share(kv_heads: int, n: Number) -> Number:

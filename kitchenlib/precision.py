@@ -106,10 +106,12 @@ def rate(name: str) -> str:
 
     Raises `UnknownName`; a sparse rate is refused, since it counts products that are not done.
     """
+    if not isinstance(name, str):
+        raise unknown_name("rate of a chip", name, RATES)
     if name in RATES:
         return name
     if name == "fp16":
         return "bf16"  # every chip listed multiplies both at the same peak
-    if isinstance(name, str) and "spars" in name.casefold():
+    if "spars" in name.casefold():
         raise unknown_name("dense rate (a sparse peak counts skipped products)", name, RATES)
     raise unknown_name("rate of a chip", name, RATES)

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kitchenlib.chips import Chip
-from kitchenlib.inputs import Number, broadcastable, count, positive
+from kitchenlib.inputs import Number, broadcastable, count, instance, positive
 from kitchenlib.precision import number_format, rate
 from kitchenlib.units import FLOP_PER_MULTIPLY_ADD, human
 
@@ -61,8 +61,9 @@ class Part(NamedTuple):
 
     def sides(self, chip: Chip) -> tuple[Number, Number, Number]:
         """Seconds of calculating, of moving bytes, and of sending bytes to other chips."""
+        instance("chip", chip, Chip, 'kl.chip("H100 SXM")')
         return (
-            self.flops / chip.first_peak(self.rates),
+            self.flops / chip.first_peak(self.rates) if _any(self.flops) else 0.0,
             self.bytes / chip.bandwidth,
             self.link_bytes / _interconnect(chip) if _any(self.link_bytes) else 0.0,
         )
@@ -72,7 +73,7 @@ class Part(NamedTuple):
 class Work:
     """What one forward pass has to do on one chip: `parts`, one per group of operators.
 
-    Sizes may be arrays; then every result is an array of their common shape.
+    Sizes may be arrays; then what depends on them is an array of their common shape.
     """
 
     parts: dict[str, Part]
@@ -154,6 +155,7 @@ def attainable(chip: Chip, intensity: ArrayLike, rate: str = "bf16") -> Number:
 
     ``min(peak, intensity x bandwidth)``.
     """
+    instance("chip", chip, Chip, 'kl.chip("H100 SXM")')
     cuts = positive("intensity", intensity, "FLOP per byte")
     return _min(chip.peak(rate), cuts * chip.bandwidth)
 

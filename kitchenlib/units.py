@@ -12,7 +12,7 @@ from typing import overload
 
 from numpy.typing import ArrayLike
 
-from kitchenlib.inputs import Number
+from kitchenlib.inputs import Number, dimension, real, wrong
 
 KB, MB, GB, TB = 1e3, 1e6, 1e9, 1e12
 KiB, MiB, GiB, TiB = 2**10, 2**20, 2**30, 2**40
@@ -33,9 +33,9 @@ _TIMES = ("s",)
 def kg(nbytes: float) -> float: ...
 @overload
 def kg(nbytes: ArrayLike) -> Number: ...
-def kg(nbytes):  # type: ignore[no-untyped-def]
+def kg(nbytes):
     """Bytes as kilograms of sack (1 kg = 1 GB): number or array."""
-    return nbytes / BYTES_PER_KG
+    return real("nbytes", nbytes, "bytes") / BYTES_PER_KG
 
 
 def human(value: float, unit: str = "", digits: int = 3) -> str:
@@ -46,22 +46,37 @@ def human(value: float, unit: str = "", digits: int = 3) -> str:
 
     Prefixes below one (milli, micro) are used for seconds only: nobody speaks of millibytes.
     """
+    value = _scalar(value)
     if not math.isfinite(value):
         return f"{value} {unit}".strip()
     if value == 0:
         return f"0 {unit}".strip()
     small = unit in _TIMES and abs(value) < 1
     table = _SMALL if small else _PREFIXES
-    # rounding first, so that 999,999 reads 1 M and not 1,000 k
-    rounded = float(f"{value:.{digits}g}")
+    rounded = _rounded(value, digits)
     scale, prefix = next((p for p in table if abs(rounded) >= p[0]), table[-1])
     return f"{significant(rounded / scale, digits)} {prefix}{unit}".strip()
 
 
 def significant(value: float, digits: int = 3) -> str:
     """`value` with `digits` significant digits, thousands separated, never in e-notation."""
-    if value == 0:
-        return "0"
+    value = _rounded(_scalar(value), digits)
+    if value == 0 or not math.isfinite(value):
+        return f"{value:g}"
     exponent = math.floor(math.log10(abs(value)))
-    decimals = max(0, digits - 1 - exponent)
-    return f"{round(value, digits - 1 - exponent):,.{decimals}f}"
+    return f"{value:,.{max(0, digits - 1 - exponent)}f}"
+
+
+def _rounded(value: float, digits: int) -> float:
+    """Rounded before its size is judged, so that 999,999 reads 1 M and not 1,000 k."""
+    return float(f"{value:.{dimension('digits', digits, 'digits')}g}")
+
+
+def _scalar(value: float) -> float:
+    """One number, infinite or not: what can be shown."""
+    if isinstance(value, (str, bytes, bool)):
+        raise wrong("value", value, "give one number")
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise wrong("value", value, "give one number") from None

@@ -1,0 +1,492 @@
+"""Questions, and the ladder that an answer climbs.
+
+A question reads like a page of a workbook::
+
+    Question(
+        key="ridge",
+        prompt="How many FLOP per byte must a job ask of an H100 to keep its chef busy? "
+        "Answer in FLOP/byte.",
+        right=lambda: kl.chip("H100 SXM").ridge("bf16"),
+        unit="FLOP/byte",
+        mistakes=[
+            Mistake("upside down", lambda: 1 / kl.chip("H100 SXM").ridge("bf16"),
+                    "You divided the waiter by the chef. ..."),
+            ...
+        ],
+        nudge="How many bytes arrive in a second, and how many operations could be done in it?",
+        why="Below {right} the waiter sets the pace, above it the chef.",
+        worked="Divide the peak by the bandwidth: ...",
+    )
+
+The kind of answer follows from the page. With ``options`` it is a choice; with ``given`` a
+function, compared with the specification ``right`` on inputs drawn from a fixed seed, so that a
+constant or a list of special cases fails; with a ``right`` that is text, a word; with one that is
+a list, as many numbers; else one number. Nothing is typed twice: ``right``, the values of the
+mistakes and, as zero-argument functions, all texts are computed when they are needed.
+
+`judge` is the ladder, after the exercises of mitmath/18S191: not yet, not an answer (wrong type),
+a known mistake by name, right but in another unit, close, a nudge, right and why. The first rung
+that fits is the feedback, and none of them tells the answer.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+import numbers
+import random
+import re
+import string
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cached_property
+from typing import Any, Literal
+
+from kitchenlib.exercises.cards import HINT, QUIET, RIGHT, Card, Text, spoken, written
+from kitchenlib.exercises.slips import find_slip
+
+Kind = Literal["right", "not yet", "wrong type", "mistake", "wrong unit", "close", "unrecognised"]
+Reading = str | list[float]
+"""An answer as it is compared: the name of an option, a word, or the numbers it holds."""
+
+DRAWS = 12  # inputs on which a function is compared with its specification
+CLOSE = 0.1  # relative: what counts as close
+
+
+class Unreadable(Exception):
+    """An answer of another type than the question asks for; the message says it helpfully."""
+
+
+class Unfinished(Exception):
+    """An answer that still holds the placeholder ``...``."""
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """A mistake that people make, by name, with the answer it leads to and a hint of its own.
+
+    Attributes:
+        name: the slip in a few words ("upside down").
+        value: the wrong answer: a value, or a zero-argument function that computes it. For a
+            function question, the wrong function; for a word, the wrong word.
+        hint: what to look at next, in Markdown. It does not tell the right answer.
+        when: for a mistake with many faces ("less than 1"), a test of the answer (a number, a
+            list or a word). `value` is then an example of it.
+    """
+
+    name: str
+    value: Any
+    hint: Text
+    when: Callable[[Any], bool] | None = None
+
+
+@dataclass(frozen=True)
+class Option:
+    """One of the options of a choice.
+
+    Attributes:
+        name: a short word; ``right`` names the right option by it.
+        text: what the reader sees; the name where it is empty.
+        remark: what to say to someone who chose this option, if it is a wrong one.
+    """
+
+    name: str
+    text: str = ""
+    remark: Text = ""
+
+    @property
+    def label(self) -> str:
+        """What the reader sees."""
+        return self.text or self.name
+
+
+@dataclass(frozen=True)
+class Question:
+    """One exercise. See the module's text for how it reads and which kinds there are.
+
+    Attributes:
+        key: its name in the notebook.
+        prompt: the question, in Markdown. It names the unit.
+        right: the right answer: a value or a zero-argument function that computes it; the
+            specification itself where `given` is set.
+        why: said to a right answer.
+        worked: the worked solution.
+        nudge: a first push, for a wrong answer that nobody foresaw.
+        mistakes: the known ones, at least three. A choice takes them from its options' remarks.
+        unit: the unit of the number(s) asked for: "GB", "FLOP/byte", "ms", "%", "tokens", "".
+        tolerance: relative; 0 for a count.
+        within: absolute, in the question's unit; the wider of the two holds.
+        options: makes it a choice.
+        accept: other words that are as good as `right`.
+        given: makes it a function question: takes a ``random.Random``, returns the arguments.
+            Draw round numbers, for they are shown, and from all the cases that differ.
+
+    In `why` and `worked`, ``{right}`` stands for the right answer with its unit.
+    """
+
+    key: str
+    prompt: Text
+    right: Any
+    why: Text
+    worked: Text
+    nudge: Text
+    mistakes: Sequence[Mistake] = ()
+    unit: str = ""
+    tolerance: float = 0.01
+    within: float = 0.0
+    options: Sequence[Option] = ()
+    accept: Sequence[str] = ()
+    given: Callable[[random.Random], Any] | None = None
+
+    @cached_property
+    def kind(self) -> Literal["choice", "function", "word", "number", "numbers"]:
+        """What is asked for."""
+        if self.options:
+            return "choice"
+        if self.given:
+            return "function"
+        right = _computed(self.right)
+        if isinstance(right, str):
+            return "word"
+        return "numbers" if _length(right) is not None else "number"
+
+    @cached_property
+    def target(self) -> Reading:
+        """The right answer, read as an answer is."""
+        return self.read(self.right if self.given else _computed(self.right))
+
+    @cached_property
+    def inputs(self) -> list[tuple[Any, ...]]:
+        """The arguments that a function is tried with: the same for everyone, in no list."""
+        if self.given is None:
+            return []
+        rng = random.Random(self.key)
+        drawn = [self.given(rng) for _ in range(DRAWS)]
+        return [args if isinstance(args, tuple) else (args,) for args in drawn]
+
+    @cached_property
+    def known_mistakes(self) -> tuple[Mistake, ...]:
+        """The mistakes of the page, those behind wrong options among them."""
+        wrong = [o for o in self.options if o.name != self.target]
+        return (*self.mistakes, *(Mistake(o.label, o.name, o.remark) for o in wrong))
+
+    def read(self, answer: Any) -> Reading:
+        """`answer` as it is compared; raises `Unreadable` or `Unfinished`."""
+        if self.kind == "choice":
+            return pick(self.options, answer)
+        if self.kind == "word":
+            return _word(self, answer)
+        if self.kind == "number":
+            return [as_number(answer, self.unit)]
+        return _series(self, answer) if self.kind == "numbers" else _outputs(self, answer)
+
+    def agrees(self, given: Reading, other: Reading) -> bool:
+        """Whether two readings are the same answer, within the tolerance of the question."""
+        if isinstance(given, str) or isinstance(other, str):
+            return given == other
+        return all(self.near(g, o) for g, o in paired(given, other))
+
+    def near(self, given: float, right: float) -> bool:
+        """Whether one number is as good as another."""
+        slack = max(self.tolerance, 1e-9) * abs(right)  # 1e-9: 0.1 + 0.2 is 0.3
+        return abs(given - right) <= max(slack, self.within)
+
+    def says(self, reading: Reading) -> str:
+        """A reading as words: the numbers with their unit, the option's text."""
+        if isinstance(reading, list):
+            return ", ".join(spoken(value, self.unit) for value in reading)
+        return next((o.label for o in self.options if o.name == reading), reading)
+
+    def filled(self, text: Text) -> str:
+        """`text` with the right answer in place of ``{right}``."""
+        told = written(text)
+        return told.replace("{right}", self.says(self.target)) if "{right}" in told else told
+
+
+@dataclass(frozen=True, repr=False)
+class Feedback(Card):
+    """What `judge` says. ``kind`` is the rung, ``name`` the mistake or the unit it recognised."""
+
+    kind: Kind = "unrecognised"
+    name: str = ""
+
+    @property
+    def ok(self) -> bool:
+        """Whether the answer was right."""
+        return self.kind == "right"
+
+
+def judge(question: Question, answer: Any) -> Feedback:
+    """Let `answer` climb the ladder of `question`. Never raises, whatever the answer is."""
+    if is_empty(answer):
+        return not_yet(question)
+    try:
+        given = question.read(answer)
+    except Unfinished:
+        return not_yet(question)
+    except Unreadable as trouble:
+        return Feedback(_PLEASE[question.kind], str(trouble), HINT, kind="wrong type")
+    if question.agrees(given, question.target):
+        return _feedback(question, given, "Right", question.filled(question.why), "right")
+    return (
+        _known_mistake(question, given)
+        or _another_unit(question, given)
+        or _suspected_mistake(question, given)
+        or _close(question, given)
+        or _feedback(question, given, "Not right yet", written(question.nudge), "unrecognised")
+    )
+
+
+_PLEASE = {
+    "number": "A number, please",
+    "numbers": "A list of numbers, please",
+    "choice": "One of the options, please",
+    "word": "A word, please",
+    "function": "A function that runs, please",
+}
+
+
+def not_yet(question: Question) -> Feedback:
+    """The first rung: the question itself, and where its answer goes."""
+    place = {
+        "number": "Put your number in place of the `...` and run the cell again.",
+        "numbers": "Put your list of numbers in place of the `...` and run the cell again.",
+        "choice": "Put the letter, in quotes, in place of the `...` and run the cell again.",
+        "word": "Put your word, in quotes, in place of the `...` and run the cell again.",
+        "function": "Finish the function, and run the cell again.",
+    }[question.kind]
+    body = asked(question.prompt, question.options)
+    return Feedback("Not answered yet", f"{body}\n\n{place}", QUIET, kind="not yet")
+
+
+def asked(prompt: Text, options: Sequence[Option]) -> str:
+    """A prompt with its lettered options, in Markdown."""
+    lines = [f"{letter}) {o.label}" for letter, o in lettered(options)]
+    return "\n\n".join([written(prompt), *(["\n".join(lines)] if lines else [])])
+
+
+def _known_mistake(question: Question, given: Reading) -> Feedback | None:
+    for mistake in question.known_mistakes:
+        if question.agrees(given, reading_of(question, mistake)):
+            return _mistaken(question, given, mistake)
+    return None
+
+
+def _suspected_mistake(question: Question, given: Reading) -> Feedback | None:
+    """A mistake with many faces comes after the units, which are the better guess."""
+    answer = given[0] if question.kind == "number" else given
+    for mistake in question.known_mistakes:
+        if mistake.when is not None and mistake.when(answer):
+            return _mistaken(question, given, mistake)
+    return None
+
+
+def _another_unit(question: Question, given: Reading) -> Feedback | None:
+    slip = find_slip(question.unit, paired(given, question.target), question.tolerance)
+    if slip is None:
+        return None
+    return _feedback(question, given, "Another unit", slip.words, "wrong unit", slip.name)
+
+
+def _close(question: Question, given: Reading) -> Feedback | None:
+    pairs = paired(given, question.target)
+    if not pairs or not all(math.isclose(g, r, rel_tol=CLOSE) for g, r in pairs):
+        return None
+    left = "Something small is left out, counted twice or rounded too early."
+    if question.tolerance == 0:
+        left = "The count must be exact: something small is left out or counted twice."
+    return _feedback(question, given, "Close", f"{left} {written(question.nudge)}", "close")
+
+
+def _mistaken(question: Question, given: Reading, mistake: Mistake) -> Feedback:
+    hint = written(mistake.hint)
+    # The name of a wrong option is the answer itself, which `_feedback` repeats anyway.
+    title = "Not this one" if question.options else f"A known slip: {mistake.name}"
+    return _feedback(question, given, title, hint, "mistake", mistake.name)
+
+
+def _feedback(
+    question: Question, given: Reading, title: str, words: str, kind: Kind, name: str = ""
+) -> Feedback:
+    """A card that first repeats the answer: the cell shows how it was computed, not what it is."""
+    body = f"{_repeated(question, given, kind)}\n\n{words}"
+    return Feedback(title, body, RIGHT if kind == "right" else HINT, kind=kind, name=name)
+
+
+def _repeated(question: Question, given: Reading, kind: Kind) -> str:
+    if isinstance(given, str) or question.kind == "number":
+        return f"Your answer: {question.says(given)}"
+    if kind == "right":
+        if question.kind == "function":
+            return f"Your function agrees with the law on all {DRAWS} inputs that were tried."
+        return f"Your answer: {question.says(given)}"
+    pairs = paired(given, question.target)
+    off = [i for i, (g, r) in enumerate(pairs) if not question.near(g, r)]
+    if question.kind == "numbers":
+        return f"Not right yet: number {_listed(i + 1 for i in off)} of {len(given)}."
+    return f"For {_call(question, off[0])} your function gives {spoken(given[off[0]])}."
+
+
+def paired(given: Reading, other: Reading) -> list[tuple[float, float]]:
+    """The numbers of two readings side by side; none where they are words."""
+    if isinstance(given, str) or isinstance(other, str):
+        return []
+    return list(zip(given, other, strict=True))
+
+
+def reading_of(question: Question, mistake: Mistake) -> Reading:
+    """The wrong answer that `mistake` leads to, read as an answer is."""
+    if question.options:
+        return str(mistake.value)
+    return question.read(mistake.value if question.given else _computed(mistake.value))
+
+
+def is_empty(answer: Any) -> bool:
+    """Whether nothing has been answered yet: ``...``, ``None``, an empty text or list."""
+    if answer is None or answer is ...:
+        return True
+    return isinstance(answer, (str, list, tuple)) and not (
+        answer.strip() if isinstance(answer, str) else answer
+    )
+
+
+def as_number(answer: Any, unit: str = "") -> float:
+    """One finite number out of whatever was answered; raises `Unreadable`, `Unfinished`.
+
+    Python and NumPy numbers, fractions, decimals and arrays without dimensions are numbers.
+    """
+    if answer is ... or answer is None:
+        raise Unfinished
+    if getattr(answer, "shape", None) == () and hasattr(answer, "item"):
+        answer = answer.item()
+    if isinstance(answer, bool) or not isinstance(answer, (numbers.Real, Decimal)):
+        raise Unreadable(_not_a_number(answer, f" in {unit}" if unit else ""))
+    try:
+        number = float(answer)
+    except OverflowError:
+        number = math.inf
+    if math.isnan(number):
+        raise Unreadable(
+            "That is NaN, *not a number*: somewhere a value is missing, or zero was divided by "
+            "zero or infinity subtracted from itself."
+        )
+    if math.isinf(number):
+        raise Unreadable("That is infinite. Was something divided by zero?")
+    return number
+
+
+def _not_a_number(answer: Any, in_unit: str) -> str:
+    wanted = f"Give one number{in_unit}."
+    if isinstance(answer, str):
+        if re.search(r"\d", answer):
+            return (
+                f"That is text, for it stands in quotes. Give the number alone{in_unit}, "
+                "without quotes and without the unit: the question already names it."
+            )
+        return f"That is text. {wanted}"
+    if isinstance(answer, bool):
+        return f"`True` and `False` are not an amount of anything. {wanted}"
+    if isinstance(answer, complex):
+        return f"That is a complex number: was a root taken of something negative? {wanted}"
+    if callable(answer):
+        return f"That is a function that has not been called yet. {wanted}"
+    count = _length(answer)
+    if count is not None:
+        return f"That is a collection of {count}. {wanted}"
+    return f"That is an object of type `{type(answer).__name__}`. {wanted}"
+
+
+def lettered(options: Sequence[Option]) -> list[tuple[str, Option]]:
+    """The options with their letters: a, b, c ..."""
+    return list(zip(string.ascii_lowercase, options, strict=False))
+
+
+def pick(options: Sequence[Option], answer: Any) -> str:
+    """The name of the option that `answer` means, by letter, name or text; or `Unreadable`."""
+    last = lettered(options)[-1][0]
+    if isinstance(answer, str):
+        wanted = _tidy(answer)
+        for option in options:
+            if wanted in (_tidy(option.name), _tidy(option.label)):
+                return option.name
+        for letter, option in lettered(options):
+            if wanted == letter:
+                return option.name
+    raise Unreadable(f'Answer with the letter of an option, in quotes: `"a"` to `"{last}"`.')
+
+
+def _word(question: Question, answer: Any) -> str:
+    if not isinstance(answer, str):
+        raise Unreadable("Answer with a word, in quotes.")
+    right, given = _bare(_computed(question.right)), _bare(answer)
+    return right if given in map(_bare, question.accept) else given
+
+
+def _series(question: Question, answer: Any) -> list[float]:
+    """Several numbers: a list, a tuple or an array with one dimension."""
+    wanted = _length(_computed(question.right))
+    count = _length(answer)
+    if count is None or isinstance(answer, (str, dict, set)):
+        raise Unreadable(f"Give a list of {wanted} numbers: `[..., ...]`.")
+    if count != wanted:
+        raise Unreadable(f"That is a collection of {count}. Give {wanted} numbers.")
+    read = []
+    for position, value in enumerate(answer, 1):
+        try:
+            read.append(as_number(value, question.unit))
+        except Unreadable as trouble:
+            raise Unreadable(f"Number {position} of {count}: {trouble}") from None
+    return read
+
+
+def _outputs(question: Question, answer: Any) -> list[float]:
+    """What a function gives for the inputs that it is tried with."""
+    if not callable(answer):
+        raise Unreadable("Give the function itself, by its name and without calling it.")
+    outputs = []
+    for i, args in enumerate(question.inputs):
+        try:
+            outputs.append(as_number(answer(*args), question.unit))
+        except (Unfinished, Unreadable) as trouble:
+            if i == 0 and isinstance(trouble, Unfinished):
+                raise  # nothing written yet
+            told = str(trouble) or "it returns nothing."
+            raise Unreadable(f"For {_call(question, i)}: {told}") from None
+        except Exception as error:  # the reader's code may raise anything
+            told = f"it stops with {type(error).__name__}: {error}".rstrip(": ")
+            raise Unreadable(f"For {_call(question, i)} {told}.") from None
+    return outputs
+
+
+def _call(question: Question, i: int) -> str:
+    """The i-th tried input, with the names that the specification gives its arguments."""
+    names = inspect.signature(question.right).parameters
+    shown = (f"{v:_}" if isinstance(v, int) else repr(v) for v in question.inputs[i])
+    return "`" + ", ".join(f"{n}={v}" for n, v in zip(names, shown, strict=False)) + "`"
+
+
+def _computed(value: Any) -> Any:
+    return value() if callable(value) else value
+
+
+def _tidy(word: str) -> str:
+    """Letters and digits only, one case, single spaces: "The waiter." is "the waiter"."""
+    return " ".join(re.findall(r"\w+", word.casefold()))
+
+
+def _bare(word: str) -> str:
+    """The same without an article: "waiter"."""
+    return re.sub(r"^(the|an?) ", "", _tidy(word))
+
+
+def _length(answer: Any) -> int | None:
+    try:
+        return len(answer)
+    except Exception:  # most have no length; a strange one may raise anything
+        return None
+
+
+def _listed(items: Any) -> str:
+    *most, last = map(str, items)
+    return f"{', '.join(most)} and {last}" if most else last

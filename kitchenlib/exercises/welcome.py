@@ -1,0 +1,68 @@
+"""The question bank of notebook 00, Welcome."""
+
+from __future__ import annotations
+
+import kitchenlib as kl
+from kitchenlib.exercises.bank import Bank
+from kitchenlib.exercises.checking import Mistake, Question
+from kitchenlib.exercises.predicting import Prediction
+
+H100 = kl.chip("H100 SXM")
+LLAMA = kl.model("Llama-2-70B")
+
+PREDICTIONS = [
+    Prediction(
+        "words-a-second",
+        prompt="The chef of this kitchen makes 989 trillion cuts a second, and one token takes "
+        "138 billion. How many **tokens per second** can one guest get at the very best?",
+        unit="tokens/s",
+        right=lambda: 1 / float(kl.decode_step(LLAMA, context=0).time(H100)),
+        low="Better than you feared, but not by much: the sack is heavy.",
+        high="The chef could do that. But the sack must be wheeled in for each token, and the "
+        "chef spends the time waiting.",
+        why=lambda: (
+            f"The waiter carries {kl.kg(H100.bandwidth):,.0f} kg a second and the sack weighs "
+            f"{kl.kg(LLAMA.streamed_weight_bytes('bf16')):.0f} kg, so {{right}} and no more. The "
+            f"chef alone could do {H100.peak('bf16') / (2 * LLAMA.params):,.0f}."
+        ),
+    ),
+]
+
+QUESTIONS = [
+    Question(
+        "sack",
+        prompt="Llama-2-70B has `llama.params` weights of two bytes each. How heavy is the sack, "
+        "in **GB**?",
+        right=lambda: LLAMA.weight_bytes("bf16") / 1e9,
+        unit="GB",
+        tolerance=0.02,
+        mistakes=[
+            Mistake(
+                "one byte for each weight",
+                lambda: LLAMA.weight_bytes("bf16") / 2 / 1e9,
+                "You counted one byte for each weight. Each takes two.",
+            ),
+            Mistake(
+                "half a byte for each weight",
+                lambda: LLAMA.params / 2 / 1e9,
+                "You divided by two. Each weight takes two bytes, so multiply.",
+            ),
+            Mistake(
+                "bits",
+                lambda: LLAMA.weight_bytes("bf16") * 8 / 1e9,
+                "That is in gigabits: 16 bits for each weight. A byte has eight bits.",
+            ),
+        ],
+        nudge="How many bytes are all weights together? Then remember that a GB is a billion of "
+        "them.",
+        why="{right}, or as many kilograms of sack. The 140 kg of the story are this number, "
+        "rounded.",
+        worked=lambda: (
+            f"`llama.params` is {LLAMA.params:,}. Times 2 bytes, divided by a billion: {{right}}."
+        ),
+    ),
+]
+
+BANK = Bank("00_welcome", [*PREDICTIONS, *QUESTIONS])
+check, predict, recall = BANK.check, BANK.predict, BANK.recall
+solution, progress = BANK.solution, BANK.progress

@@ -1,0 +1,208 @@
+"""The explorers: controls around a picture that moves.
+
+An explorer is a class around ipywidgets controls: two of them, or two copies of one, never disturb
+each other. A changed control is drawn a moment later; of many changes that arrive at once only the
+last is drawn. The picture is a `Stage`, so only what moves is drawn again.
+
+What a cell shows is the controls with the picture; where no kernel runs, the picture as it was
+last set, with its words (`Explorer._repr_mimebundle_`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import html
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import ipywidgets as w
+
+from kitchenlib import precision
+from kitchenlib.chips import chip, chips
+from kitchenlib.models import model, models
+from kitchenlib.plots.explorer import PHASES, WORKED, RooflineStage, Setting
+from kitchenlib.plots.style import Stage
+from kitchenlib.plots.welcome import GUESTS, Taste
+
+_WAIT = 0.01  # seconds: long enough to skip what a dragged slider has overtaken, too short to see
+_LABEL = {"description_width": "11.5em"}
+
+# --- controls ----------------------------------------------------------------------------------
+
+
+def menu(label: str, options: Iterable[Any], value: Any) -> w.Dropdown:
+    """A menu, named by its `label`; give options as values or as (shown, value) pairs.
+
+    Raises ``ValueError`` that lists the options if `value` is not one of them.
+    """
+    offered = [option if isinstance(option, tuple) else (str(option), option) for option in options]
+    values = [value for _, value in offered]
+    if value not in values:
+        listed = ", ".join(str(each) for each in values)
+        raise ValueError(f"{label} = {value!r} will not do: choose one of {listed}")
+    return w.Dropdown(
+        description=label, options=offered, value=value, style=_LABEL, layout={"width": "29em"}
+    )
+
+
+class Sizes(w.HBox):
+    """A size on a logarithmic scale: a slider for the hand, a menu that says and names it.
+
+    ipywidgets gives a slider no accessible name, so the menu beside it carries the label; both
+    show the same value and both work by keyboard.
+    """
+
+    def __init__(self, label: str, sizes: Sequence[int], value: int) -> None:
+        self.menu = menu(label, [(f"{size:,}", size) for size in sizes], value)
+        self.menu.layout.width = "19em"
+        self.slider = w.SelectionSlider(
+            options=self.menu.options, value=value, readout=False, layout={"width": "18em"}
+        )
+        w.jslink((self.menu, "index"), (self.slider, "index"))
+        super().__init__([self.menu, self.slider], layout={"flex_flow": "row wrap"})
+
+
+def powers_of_two(least: int, most: int) -> tuple[int, ...]:
+    """1, 2, 4, ...: the powers of two from `least` to `most`."""
+    return tuple(2**k for k in range(least.bit_length() - 1, most.bit_length()))
+
+
+# --- explorers ---------------------------------------------------------------------------------
+
+
+class Explorer:
+    """Controls, the picture that follows them, and its numbers in words.
+
+    A subclass hands its stage and its controls to ``__init__`` and says in `move` what the
+    controls' values do to the stage.
+
+    Args:
+        stage: the picture that moves.
+        controls: name -> control (`menu` or `Sizes`); the names are the keywords of `move`.
+    """
+
+    def __init__(self, stage: Stage, controls: Mapping[str, w.Dropdown | Sizes]) -> None:
+        self.stage = stage
+        self.controls = {
+            name: control.menu if isinstance(control, Sizes) else control
+            for name, control in controls.items()
+        }
+        self._image, self._words = w.HTML(), w.HTML()
+        self._due: asyncio.TimerHandle | None = None
+        self.view = w.VBox([*controls.values(), self._image, self._words])
+        for control in self.controls.values():
+            control.observe(self._changed, "value")
+        self.draw()
+
+    def move(self, **values: Any) -> Mapping[str, str]:
+        """Move the stage to `values`; the numbers to be told below the picture."""
+        raise NotImplementedError
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """What the controls are set to."""
+        return {name: control.value for name, control in self.controls.items()}
+
+    def set(self, **values: Any) -> None:
+        """Set controls from code and draw at once: ``explorer.set(batch=32)``."""
+        for name, value in values.items():
+            self.controls[name].value = value
+        self.draw()
+
+    def draw(self) -> None:
+        """Show what the controls say, now."""
+        if self._due:
+            self._due.cancel()
+            self._due = None
+        facts = self.move(**self.values)
+        self._image.value = _image(self.stage)
+        self._words.value = _facts(facts)
+
+    def _changed(self, _: Any) -> None:
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:  # plain Python, no kernel: nothing else will arrive
+            self.draw()
+            return
+        if self._due:
+            self._due.cancel()
+        self._due = loop.call_later(_WAIT, self.draw)
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
+        self.draw()
+        return self.view._repr_mimebundle_() | self.stage.picture._repr_mimebundle_()
+
+    def __repr__(self) -> str:
+        return self.stage.picture.alt
+
+
+def _image(stage: Stage) -> str:
+    """The stage's frame; its shape is given, so the page does not jump when it is exchanged."""
+    picture = stage.picture
+    wide, high = picture.size
+    style = f"width:{picture.pixels}px;max-width:100%;height:auto;aspect-ratio:{wide}/{high}"
+    data = base64.b64encode(stage.frame()).decode("ascii")
+    alt = html.escape(picture.alt, quote=True)
+    return f'<img alt="{alt}" src="data:image/png;base64,{data}" style="{style}">'
+
+
+def _facts(facts: Mapping[str, str]) -> str:
+    """Names and values in a line that wraps; a screen reader says it when it changes."""
+    each = "".join(
+        f'<span style="display:inline-block;margin-right:1.5em"><span style="opacity:0.75">'
+        f"{html.escape(name)}:</span> <b>{html.escape(value)}</b></span>"
+        for name, value in facts.items()
+    )
+    return f'<div role="status" aria-live="polite" style="line-height:1.6">{each}</div>'
+
+
+class RooflineExplorer(Explorer):
+    """Any chip, any model, either phase: where does the pass sit under the roof?
+
+    Args:
+        setting: keywords of `kitchenlib.plots.explorer.Setting`: chip, model, phase ("decode" or
+            "prefill"), batch, tokens, weights, kv.
+
+    Raises ``ValueError`` for a value that the control does not offer.
+    """
+
+    stage: RooflineStage
+
+    def __init__(self, **setting: Any) -> None:
+        start = WORKED._replace(**setting)
+        formats = [form.name for form in precision.formats()]
+        controls = {
+            "chip": menu("chip (* not fully verified)", _labels(), start.chip),
+            "model": menu("model", [each.name for each in models()], start.model),
+            "phase": menu("phase", PHASES, start.phase),
+            "batch": Sizes("guests (batch)", powers_of_two(1, 1024), start.batch),
+            "tokens": Sizes("notes or prompt (tokens)", powers_of_two(1, 131072), start.tokens),
+            "weights": menu("weights (format)", formats, start.weights),
+            "kv": menu("notes (format)", ("bf16", "fp8", "int4"), start.kv),
+        }
+        super().__init__(RooflineStage(), controls)
+
+    def move(self, **values: Any) -> Mapping[str, str]:
+        setting = Setting(**values)
+        self.stage.show(setting)
+        return setting.facts()
+
+
+def _labels() -> list[tuple[str, str]]:
+    """Every chip as it is shown (marked where it is not fully verified) and its name."""
+    return [(each.label, each.name) for each in chips()]
+
+
+class TasteExplorer(Explorer):
+    """One slider: how many guests are served at once, Llama-2-70B on an H100 SXM."""
+
+    stage: Taste
+
+    def __init__(self, guests: int = 1) -> None:
+        stage = Taste(chip("H100 SXM"), model("Llama-2-70B"))
+        super().__init__(stage, {"guests": Sizes("guests served at once", GUESTS, guests)})
+
+    def move(self, **values: Any) -> Mapping[str, str]:
+        self.stage.serve(**values)
+        return self.stage.facts(**values)

@@ -1,0 +1,180 @@
+# %% [markdown]
+# # Glossary
+#
+# Every term and acronym of the collection, in one place. The notebooks link here where a term
+# first appears. Kitchen names come first, then the field's own words.
+
+# %% [markdown]
+# ## The kitchen
+#
+# The story that the notebooks tell. Each name stands for one piece of hardware or data.
+#
+# ### Sack
+# The model's [weights][weight], stored in the warehouse (memory). One kilogram of sack is one
+# gigabyte.
+#
+# ### Crumb
+# One [byte]. A kilogram of sack is a billion crumbs.
+#
+# ### Guest
+# One conversation. Guests served together form a [batch].
+#
+# ### Order ticket
+# The guest's [prompt].
+#
+# ### Notepad
+# The [KV cache]: what the kitchen remembers of one guest's conversation.
+#
+# ### Waiter
+# The memory bus. Carries sacks and notepads to the chef; the walking speed is the [bandwidth].
+#
+# ### Chef
+# The compute cores. Cuts the ingredients; the cutting speed is the [peak].
+#
+# ### Cut
+# One arithmetic operation, one [FLOP].
+
+# %% [markdown]
+# ## Words and numbers that go in
+#
+# ### Token
+# A word or a piece of a word. A model reads and writes tokens. Inside the model each token is a
+# row of numbers.
+#
+# ### Prompt
+# The tokens you send: question, instructions, documents.
+#
+# ### Context
+# The tokens already in the [KV cache]: everything said so far.
+#
+# ### Batch
+# The sequences (guests) that share one pass of the model.
+#
+# ### Weight
+# One of the model's learned numbers, also called a parameter.
+#
+# ### Layer
+# One of the equal steps that every token goes through. In most models of today a layer is
+# attention followed by a feed-forward part.
+#
+# ### Embedding
+# The table that turns each token into its row of numbers. Looked up, not multiplied.
+#
+# ### LM head
+# The last matrix. It turns a row of numbers into one score for each token of the vocabulary.
+#
+# ### Query head
+# A slice of attention that looks at the earlier tokens in its own way.
+#
+# ### KV head
+# A set of stored keys and values that one or more [query heads][query head] look at.
+#
+# ### GQA
+# Grouped-query attention: several [query heads][query head] share one [KV head], so the
+# [KV cache] is smaller.
+#
+# ### MoE
+# Mixture of experts: many feed-forward parts per layer, of which each token visits a few.
+
+# %% [markdown]
+# ## Work and speed
+#
+# ### Byte
+# Eight bits. We count in decimal: 1 GB is a billion bytes. One GiB is 2³⁰ bytes, and is used here
+# only for memory capacity.
+#
+# ### FLOP
+# One floating-point operation. A multiply-add counts as two.
+#
+# ### FLOP/s
+# FLOPs per second, a rate. A TFLOP/s is a trillion of them per second.
+#
+# ### Matrix product
+# Rows of numbers times a matrix of weights: every weight is multiplied once for each row.
+#
+# ### Bandwidth
+# Bytes per second between a chip's memory and its cores.
+#
+# ### Peak
+# The FLOP/s of a data sheet, if nothing ever waits. We use dense peaks.
+#
+# ### Dense peak
+# The [peak] for ordinary matrices. A sparse peak, often printed larger on a data sheet, counts
+# products with zeros that are skipped.
+#
+# ### Arithmetic intensity
+# FLOPs done for each byte moved, in FLOP per byte.
+#
+# ### Ridge point
+# The [arithmetic intensity] at which a chip's cores and its memory are equally busy: [peak]
+# divided by [bandwidth].
+#
+# ### Roofline
+# The plot of attainable FLOP/s over [arithmetic intensity]: a slope (memory) that meets a ceiling
+# (compute) at the [ridge point].
+#
+# ### Memory-bound
+# Left of the ridge: the time goes into moving bytes.
+#
+# ### Compute-bound
+# Right of the ridge: the time goes into arithmetic.
+#
+# ### Utilization
+# The share of the time in which the cores calculate.
+#
+# ### Matmul ceiling
+# The largest share of a chip's [peak] that anyone has measured on a real [matrix product].
+#
+# ### Interconnect
+# The links between chips that share one model.
+
+# %% [markdown]
+# ## Serving a model
+#
+# ### Inference
+# Using a trained model, as opposed to training it.
+#
+# ### Prefill
+# Reading the [prompt]: all its tokens go through the model in one pass.
+#
+# ### Decode
+# Writing the reply: one [token] per pass.
+#
+# ### KV cache
+# Keys and values of all earlier tokens, kept so that they need not be computed again.
+#
+# ### TTFT
+# Time to first token: how long you wait before the reply starts.
+#
+# ### TPOT
+# Time per output token after the first: the pace of the reply.
+#
+# ### Quantization
+# Storing weights in fewer bits, groups of them sharing a scale.
+#
+# ### Speculative decoding
+# Guessing a few tokens cheaply, then checking them all in one pass.
+#
+# ### bf16
+# A 16-bit number format, two bytes for each weight. The usual format of a published model.
+#
+# ### fp8
+# An 8-bit number format, one byte for each weight.
+#
+# ### INT4
+# Weights in four bits, and a little more for the scales.
+#
+# ### CI
+# Continuous integration: a server that runs all tests at every change.
+
+# %% [markdown]
+# ## Chips
+#
+# ### GPU
+# Graphics processing unit: the kind of chip that runs most language models.
+#
+# ### H100
+# A data-centre [GPU] by NVIDIA. The collection's worked example uses its SXM version.
+#
+# ### HBM
+# High-bandwidth memory: memory stacked beside the cores. A data-centre chip's warehouse.

@@ -1,0 +1,127 @@
+"""Makes .venv, the environment in which everything here runs, or leaves it alone when it is fresh.
+
+    python3 tools/environment.py        to study
+    python3 tools/environment.py dev    to work on the collection as well
+
+Only the standard library, and nothing that Python 3.5 cannot read: this file has to say what is
+wrong with a Python that is too old for the rest.
+"""
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+VENV = ROOT / ".venv"
+VENV_PYTHON = VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+STAMP = VENV / "installed.json"
+OLDEST, NEWEST = (3, 11), (3, 13)
+VERSION_CODE = "import sys; print('%d.%d' % sys.version_info[:2])"
+
+
+def main(purpose: str) -> None:
+    """Bring .venv to what `purpose` ("study" or "dev") needs."""
+    here = "{}.{}".format(*sys.version_info[:2])
+    supported = OLDEST <= sys.version_info[:2] <= NEWEST
+    stamp = read_stamp()
+    wanted = content()
+    same_home = stamp.get("root") == str(ROOT) and VENV_PYTHON.exists()
+    same_python = stamp.get("python") == here or not supported
+    if same_home and same_python and stamp.get(purpose) == wanted:
+        return
+    if not supported:
+        stop(wrong_python(here))
+    if not same_home or not same_python:
+        stamp = {"root": str(ROOT), "python": here}
+        if not made_by_hand(here):
+            make(here)
+    install(purpose)
+    stamp[purpose] = wanted
+    if purpose == "dev":
+        stamp["study"] = wanted
+    STAMP.write_text(json.dumps(stamp, indent=1) + "\n")
+
+
+def read_stamp() -> dict:
+    """What the last run left in .venv: its home, its Python, what was installed."""
+    try:
+        return json.loads(STAMP.read_text())
+    except (OSError, ValueError):
+        return {}
+
+
+def content() -> str:
+    """A digest of the files that say what to install."""
+    files = [ROOT / "requirements.txt", ROOT / "pyproject.toml"]
+    return hashlib.sha256(b"\0".join(file.read_bytes() for file in files)).hexdigest()
+
+
+def made_by_hand(version: str) -> bool:
+    """Is there a working .venv of this Python that this script did not make?"""
+    return not STAMP.exists() and version_of(str(VENV_PYTHON)) == version
+
+
+def make(version: str) -> None:
+    """Make .venv anew."""
+    try:
+        import ensurepip  # noqa: F401
+        import venv  # noqa: F401
+    except ImportError:
+        stop(
+            f"This Python {version} comes without the module that makes environments.\n"
+            f"Debian and Ubuntu: sudo apt install python3-venv (or python{version}-venv), "
+            "then run the same command again."
+        )
+    print(f"Making .venv with Python {version} ...", flush=True)
+    if subprocess.call([sys.executable, "-m", "venv", "--clear", str(VENV)]):
+        stop(f"Could not make {VENV}: see the lines above.")
+
+
+def install(purpose: str) -> None:
+    """Install requirements.txt, and the extra [dev] where `purpose` asks for it."""
+    print("Installing requirements.txt: a few minutes the first time ...", flush=True)
+    command = [str(VENV_PYTHON), "-m", "pip", "install", "--disable-pip-version-check"]
+    command += ["-r", "requirements.txt"] + (["-e", ".[dev]"] if purpose == "dev" else [])
+    command += [] if sys.stdout.isatty() else ["--quiet"]
+    if subprocess.call(command, cwd=str(ROOT)):
+        stop(
+            "pip could not install all of requirements.txt: its own lines above say what failed.\n"
+            "Most often there is no network, or a proxy that pip does not know (HTTPS_PROXY), or "
+            "the disk is full.\nRun the same command again: it goes on where it stopped."
+        )
+
+
+def wrong_python(version: str) -> str:
+    """The message for a Python that cannot run the collection, with those that could."""
+    names = [f"python3.{minor}" for minor in range(NEWEST[1], OLDEST[1] - 1, -1)]
+    found = [name for name in names if shutil.which(name) and version_of(name)]
+    return "This is Python {}. The LLM Kitchen runs on Python {}.{} to {}.{}.\n".format(
+        version, *(OLDEST + NEWEST)
+    ) + (
+        "There is a {0} here. Name it:  make PYTHON={0} lab".format(found[0])
+        if found
+        else "Install one of them, and name it:  make PYTHON=python3.12 lab"
+    )
+
+
+def version_of(python: str) -> str:
+    """The version of another Python, as "3.12"; empty when it does not run."""
+    try:
+        answer = subprocess.check_output([python, "-c", VERSION_CODE], stderr=subprocess.DEVNULL)
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+    return answer.decode().strip()
+
+
+def stop(message: str) -> None:
+    """Say what is wrong and end."""
+    sys.stdout.flush()
+    sys.exit("\n" + message)
+
+
+if __name__ == "__main__":
+    main(*(sys.argv[1:] or ["study"]))

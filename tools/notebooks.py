@@ -1,0 +1,146 @@
+"""Builds the notebooks: from their sources, run, with outputs that are the same in every build.
+
+python -m tools.notebooks               all of them
+python -m tools.notebooks 01_ratio      one, and its twin
+"""
+
+import tools.without_iri_grammar  # noqa: F401, I001  # before anything that imports nbformat
+
+import argparse
+import json
+import os
+import re
+import time
+from pathlib import Path
+
+import nbformat
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError
+from nbformat import NotebookNode
+
+from tools.sources import IGNORE_OUTPUT, METADATA, products
+
+FOLDER = Path(__file__).parents[1] / "notebooks"
+WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
+_ADDRESS = re.compile(r"\b0x[0-9a-f]{6,}")
+_PICTURE = re.compile(r"data:image[^\"]+")
+_NUMBER = re.compile(r"\d[\d.,]*")
+
+
+def build(folder: Path = FOLDER, names: tuple[str, ...] = ()) -> list[Path]:
+    """Build the notebooks of `folder`, or those of the sources called `names`; returns them.
+
+    Raises:
+        ValueError: a source is wrong, a cell failed, or an output would differ in every build.
+    """
+    written = []
+    for path, notebook in products(folder).items():
+        if not names or path.stem in names:
+            started = time.perf_counter()
+            run(notebook, path)
+            keep_timings(notebook, path)
+            write(notebook, path)
+            print(f"{path.relative_to(folder)}  {time.perf_counter() - started:.1f} s", flush=True)
+            written.append(path)
+    return written
+
+
+def run(notebook: NotebookNode, path: Path) -> None:
+    """Run every cell in the folder of `path`, with an empty store of answers."""
+    path.parent.mkdir(exist_ok=True)
+    client = NotebookClient(
+        notebook,
+        timeout=60,
+        kernel_name="python3",
+        resources={"metadata": {"path": str(path.parent)}},
+        store_widget_state=False,
+        record_timing=False,
+        coalesce_streams=True,
+        extra_arguments=["--log-level=ERROR"],
+    )
+    if any(cell.cell_type == "code" for cell in notebook.cells):
+        try:
+            client.execute(env={**os.environ, "KITCHEN_ANSWERS": "memory"})
+        except CellExecutionError as error:
+            raise ValueError(f"{path.name}: a cell failed\n{error}") from error
+    normalise(notebook)
+    if found := faults(notebook):
+        raise ValueError(f"{path.name}: " + "; ".join(found))
+
+
+def normalise(notebook: NotebookNode) -> None:
+    """Take out what differs from run to run and says nothing to a reader."""
+    notebook.metadata = nbformat.from_dict(METADATA)
+    code_cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    for number, cell in enumerate(code_cells, start=1):
+        cell.execution_count = number
+        for output in cell.outputs:
+            if "execution_count" in output:
+                output.execution_count = number
+            output.get("data", {}).pop(WIDGET_VIEW, None)
+    for cell in notebook.cells:
+        tags = cell.metadata.get("tags")
+        cell.metadata = nbformat.from_dict({"tags": tags} if tags else {})
+
+
+def faults(notebook: NotebookNode) -> list[str]:
+    """What must not be stored: errors, addresses, outputs that only a kernel can show."""
+    found = []
+    for number, cell in enumerate(notebook.cells, start=1):
+        for output in cell.get("outputs", ()):
+            if output.output_type == "error":
+                found.append(f"cell {number} ends in an error: {output.ename}: {output.evalue}")
+            elif output.get("data") == {}:
+                found.append(f"cell {number} has a widget without a text or a picture beside it")
+            elif address := _ADDRESS.search(_words(output)):
+                found.append(f"cell {number} shows a memory address ({address[0]})")
+    return found
+
+
+def keep_timings(notebook: NotebookNode, path: Path) -> None:
+    """Keep the stored output of a timing cell when nothing but numbers and pictures differ."""
+    if not path.exists():
+        return
+    stored = {cell.id: cell for cell in nbformat.read(path, as_version=4).cells}
+    for cell in notebook.cells:
+        if IGNORE_OUTPUT in cell.metadata.get("tags", ()) and cell.id in stored:
+            before = stored[cell.id].outputs
+            if _without_numbers(before) == _without_numbers(cell.outputs):
+                cell.outputs = before
+    normalise(notebook)
+
+
+def _without_numbers(outputs: list[NotebookNode]) -> list[str]:
+    return [_NUMBER.sub("#", _words(output)) for output in outputs]
+
+
+def _words(output: NotebookNode) -> str:
+    data = output.get("data", {})
+    texts = {kind: text for kind, text in data.items() if not kind.startswith("image/")}
+    return _PICTURE.sub("", json.dumps([output.get("text"), texts], ensure_ascii=False))
+
+
+def write(notebook: NotebookNode, path: Path) -> None:
+    """Write a notebook that is valid."""
+    nbformat.validate(notebook)
+    path.write_text(serialised(notebook), encoding="utf-8", newline="\n")
+
+
+def serialised(notebook: NotebookNode) -> str:
+    """The file's text."""
+    return nbformat.writes(notebook, version=4) + "\n"
+
+
+def main() -> None:
+    """The command line."""
+    parser = argparse.ArgumentParser(prog="python -m tools.notebooks", description=__doc__)
+    parser.add_argument("names", nargs="*", help="sources to build, as 01_ratio; all by default")
+    try:
+        if not build(names=tuple(parser.parse_args().names)):
+            raise ValueError(f"there is no such source in {FOLDER / 'source'}")
+    except ValueError as error:
+        raise SystemExit(f"\n{error}") from error
+
+
+if __name__ == "__main__":
+    main()
