@@ -68,6 +68,7 @@ class Architecture:
         own_head_dim: the config must name "head_dim"; else hidden / heads is the definition.
         window_every: sliding layers when the config does not list them: a function of the layer.
         experts: reads the mixture of experts, if the architecture has one.
+        expert_width: the key for the width of one expert.
         parallel: attention and feed-forward side by side.
         positions: rows of learned positions beyond "max_position_embeddings", or None.
         defaults: keys that a file may leave out, with the values transformers gives them then.
@@ -85,6 +86,7 @@ class Architecture:
     own_head_dim: bool = False
     window_every: Callable[[int, Keys], bool] | None = None
     experts: Callable[[Keys, Architecture], Experts] | None = None
+    expert_width: str = "intermediate_size"
     parallel: bool = False
     positions: int | None = None
     defaults: Mapping[str, Any] = field(default_factory=dict)
@@ -99,7 +101,7 @@ def _mlp(keys: Keys, arch: Architecture, width: int) -> FeedForward:
 
 def _routed(keys: Keys, arch: Architecture) -> Experts:
     """Mixtral, Qwen3-MoE, gpt-oss, DBRX, Llama 4, DeepSeek-V3: one shape, several spellings."""
-    width = keys.size("moe_intermediate_size", "intermediate_size", unit="values per expert")
+    width = keys.size(arch.expert_width, unit="values per expert")
     each = _mlp(keys, arch, width)
     shared = keys.size("n_shared_experts", unit="experts", default=0, least=0)
     number = keys.size("num_local_experts", "num_experts", "n_routed_experts", unit="experts")
@@ -315,6 +317,7 @@ ARCHITECTURES: dict[str, Architecture] = {
         own_head_dim=True,
         window_every=_every_layer,
         experts=_routed,
+        expert_width="moe_intermediate_size",
         defaults={"num_key_value_heads": 4, **_QWEN_WINDOW},
     ),
     "gemma2": _GEMMA,
@@ -331,6 +334,7 @@ ARCHITECTURES: dict[str, Architecture] = {
     ),
     "deepseek_v3": Architecture(
         experts=_routed,
+        expert_width="moe_intermediate_size",
         defaults={"q_lora_rank": 1536, "n_shared_experts": 1, "first_k_dense_replace": 3},
     ),
     "phi3": Architecture(window_every=_every_layer),

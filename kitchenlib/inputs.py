@@ -44,7 +44,7 @@ def unknown_name(kind: str, name: object, known: Iterable[str]) -> UnknownName:
 
 def wrong(name: str, value: object, wanted: str) -> ValueError:
     """The error for a `value` of argument `name`: says what is `wanted` instead."""
-    text = repr(value)
+    text = repr(value.item() if isinstance(value, np.generic) else value)
     shown = text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."
     return ValueError(f"{name} = {shown} will not do: {wanted}")
 
@@ -68,7 +68,7 @@ def _read(name: str, value: ArrayLike, wanted: str, least: float, most: float) -
     array = _to_array(name, value, wanted)
     bad = ~((array >= least) & (array <= most))  # true for NaN
     if bad.any():
-        raise wrong(name, array[bad].flat[0].item() if array.ndim else value, wanted)
+        raise wrong(name, array[bad].flat[0] if array.ndim else value, wanted)
     return array if array.ndim else float(array)
 
 
@@ -80,7 +80,7 @@ def count(name: str, value: ArrayLike, unit: str, least: int = 1) -> Number:
     number = _read(name, value, wanted, least, MOST)
     fractional = np.not_equal(number, np.floor(number))
     if fractional.any():
-        raise wrong(name, np.asarray(number)[fractional].flat[0].item(), wanted)
+        raise wrong(name, np.asarray(number)[fractional].flat[0], wanted)
     return number
 
 

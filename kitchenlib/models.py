@@ -254,6 +254,7 @@ def _from_columns(row: Mapping[str, str]) -> Model:
     architecture = row["architecture"]
     keys: dict[str, Any] = {key: int(row[c]) for c, key in _COLUMNS.items() if row[c]}
     keys["tie_word_embeddings"] = row["tied"] == "yes"
+    keys["moe_intermediate_size"] = keys["intermediate_size"]  # no row has dense layers as well
     if architecture == "falcon":
         keys |= {
             "new_decoder_architecture": True,

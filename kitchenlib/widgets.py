@@ -16,7 +16,7 @@ import html
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import ipywidgets as w
+import ipywidgets as w  # type: ignore[import-untyped]
 
 from kitchenlib import precision
 from kitchenlib.chips import chip, chips
@@ -26,7 +26,7 @@ from kitchenlib.plots.style import Stage
 from kitchenlib.plots.welcome import GUESTS, Taste
 
 _WAIT = 0.01  # seconds: long enough to skip what a dragged slider has overtaken, too short to see
-_LABEL = {"description_width": "11.5em"}
+_LABEL = {"description_width": "12em"}
 
 # --- controls ----------------------------------------------------------------------------------
 
@@ -42,7 +42,7 @@ def menu(label: str, options: Iterable[Any], value: Any) -> w.Dropdown:
         listed = ", ".join(str(each) for each in values)
         raise ValueError(f"{label} = {value!r} will not do: choose one of {listed}")
     return w.Dropdown(
-        description=label, options=offered, value=value, style=_LABEL, layout={"width": "29em"}
+        description=label, options=offered, value=value, style=_LABEL, layout={"width": "28em"}
     )
 
 
@@ -60,7 +60,9 @@ class Sizes(w.HBox):
             options=self.menu.options, value=value, readout=False, layout={"width": "18em"}
         )
         w.jslink((self.menu, "index"), (self.slider, "index"))
-        super().__init__([self.menu, self.slider], layout={"flex_flow": "row wrap"})
+        super().__init__(
+            [self.menu, self.slider], layout={"flex_flow": "row wrap", "width": "100%"}
+        )
 
 
 def powers_of_two(least: int, most: int) -> tuple[int, ...]:
@@ -90,7 +92,8 @@ class Explorer:
         }
         self._image, self._words = w.HTML(), w.HTML()
         self._due: asyncio.TimerHandle | None = None
-        self.view = w.VBox([*controls.values(), self._image, self._words])
+        rows = w.Box(list(controls.values()), layout={"display": "flex", "flex_flow": "row wrap"})
+        self.view = w.VBox([rows, self._image, self._words])
         for control in self.controls.values():
             control.observe(self._changed, "value")
         self.draw()
@@ -173,13 +176,13 @@ class RooflineExplorer(Explorer):
         start = WORKED._replace(**setting)
         formats = [form.name for form in precision.formats()]
         controls = {
-            "chip": menu("chip (* not fully verified)", _labels(), start.chip),
+            "chip": menu("chip", _labels(), start.chip),
             "model": menu("model", [each.name for each in models()], start.model),
-            "phase": menu("phase", PHASES, start.phase),
-            "batch": Sizes("guests (batch)", powers_of_two(1, 1024), start.batch),
-            "tokens": Sizes("notes or prompt (tokens)", powers_of_two(1, 131072), start.tokens),
             "weights": menu("weights (format)", formats, start.weights),
             "kv": menu("notes (format)", ("bf16", "fp8", "int4"), start.kv),
+            "phase": menu("phase", PHASES, start.phase),
+            "batch": Sizes("guests (batch)", powers_of_two(1, 1024), start.batch),
+            "tokens": Sizes("notes/prompt (tokens)", powers_of_two(1, 131072), start.tokens),
         }
         super().__init__(RooflineStage(), controls)
 

@@ -16,9 +16,10 @@ from kitchenlib import exercises
 from kitchenlib.exercises import Bank, Prediction, Question, Store
 from kitchenlib.exercises.cards import Card, written
 from kitchenlib.exercises.checking import judge, paired, reading_of
+from kitchenlib.exercises.reading import lettered
 from kitchenlib.exercises.slips import slips
 
-FRAMEWORK = {"asking", "bank", "cards", "checking", "predicting", "slips", "store"}
+FRAMEWORK = {"asking", "bank", "cards", "checking", "predicting", "reading", "slips", "store"}
 MODULES = [
     importlib.import_module(f"kitchenlib.exercises.{module.name}")
     for module in pkgutil.iter_modules(exercises.__path__)
@@ -137,9 +138,10 @@ def test_answering_everything_solves_everything(bank: Bank) -> None:
 
 @each_question
 def test_the_page_is_complete(question: Question) -> None:
-    for text in (question.prompt, question.nudge, question.why, question.worked):
+    for text in (question.prompt, question.why, question.worked):
         assert written(text)
     for text in (question.nudge, *(m.hint for m in question.known_mistakes)):
+        assert written(text)
         assert "{right}" not in written(text), "only why and worked may tell the answer"
     assert len(question.known_mistakes) >= 3
     assert len({m.name for m in question.known_mistakes}) == len(question.known_mistakes)
@@ -228,6 +230,13 @@ def test_a_wrong_unit_is_named(question: Question) -> None:
         feedback = judge(question, answer)
         if feedback.kind != "mistake":  # a known mistake is the more specific hint
             assert (feedback.kind, feedback.name) == ("wrong unit", slip.name)
+
+
+@pytest.mark.parametrize("page", [*pages(Question), *pages(Prediction)])
+def test_every_option_can_be_chosen_by_letter_name_and_text(page: Question | Prediction) -> None:
+    for letter, option in lettered(page.options):
+        for answer in (letter, f"{letter})", option.name, option.label):
+            assert page.read(answer) == option.name
 
 
 # Predictions

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -144,7 +145,7 @@ def test_a_function_is_wanted_and_not_its_result(answer: Any) -> None:
 
 
 def test_a_function_that_stops_is_told_where_and_why() -> None:
-    first = BANK.questions["floor"].inputs[0][0]
+    first = BANK.questions["floor"].calls[0].args[0]
     for function, word in (
         (lambda flops: flops, "TypeError"),
         (lambda flops, nbytes: flops / 0, "ZeroDivisionError: division by zero"),
@@ -302,24 +303,24 @@ def test_the_tolerance_is_relative_absolute_or_none(
 
 
 def test_a_function_that_knows_a_few_cases_fails() -> None:
-    inputs = BANK.questions["floor"].inputs
-    table = {args: floor_ms(*args) for args in inputs[:-1]}
+    calls = BANK.questions["floor"].calls
+    table = {call.args: floor_ms(*call.args) for call in calls[:-1]}
     assert not check("floor", lambda *args: table.get(args, 0.0)).ok
     assert not check("floor", lambda flops, nbytes: flops / PEAK * 1e3).ok
     assert check("floor", lambda a, b: max(a / PEAK, b / BANDWIDTH) * 1000).ok
 
 
 def test_a_function_is_tried_with_the_same_inputs_everywhere() -> None:
-    program = "from example_bank import BANK; print(BANK.questions['floor'].inputs)"
+    program = "from example_bank import BANK; print(*BANK.questions['floor'].calls)"
     elsewhere = subprocess.run(
         [sys.executable, "-c", program],
-        cwd=__file__.rsplit("/", 1)[0],
+        cwd=Path(__file__).parent,
         capture_output=True,
         text=True,
         check=True,
     )
-    assert elsewhere.stdout.strip() == str(BANK.questions["floor"].inputs)
-    assert len(set(BANK.questions["floor"].inputs)) > 8
+    assert elsewhere.stdout.strip() == " ".join(map(str, BANK.questions["floor"].calls))
+    assert len(set(BANK.questions["floor"].calls)) > 8
 
 
 # The bank around the ladder

@@ -64,7 +64,7 @@ def test_ideal_int4_is_a_quarter_of_every_tensor() -> None:
 
 @pytest.mark.parametrize(
     ("name", "gigabytes"),
-    [("int4", 34.5), ("int4-g128", 36.5), ("mxfp4", 37.4), ("Q4_K_M", 42.2)],
+    [("int4", 34.5), ("int4-g128", 36.6), ("mxfp4", 37.4), ("Q4_K_M", 42.2)],
 )
 def test_the_70b_sack_in_four_bits(name: str, gigabytes: float) -> None:
     assert kl.model("Llama-2-70B").weight_bytes(name) / 1e9 == pytest.approx(gigabytes, abs=0.06)
@@ -96,7 +96,7 @@ def test_an_unknown_format_is_refused_by_name(name: object) -> None:
 
 
 def test_a_misspelt_format_finds_its_neighbours() -> None:
-    with pytest.raises(UnknownName, match="'int4-g64'.*Did you mean int4-g128"):
+    with pytest.raises(UnknownName, match="'int4-g64'.*Did you mean: int4-g128"):
         kl.number_format("int4-g64")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -109,8 +110,8 @@ def test_widgets_are_loaded_when_the_first_form_is_shown() -> None:
         "BANK.predict('who-waits', 'a'); BANK.recall('who-waits'); BANK.solution('ridge');"
         "assert not {'ipywidgets', 'matplotlib'} & set(sys.modules)"
     )
+    environment = os.environ | {"KITCHEN_ANSWERS": "memory"}
     here = Path(__file__).parent
-    environment = {"KITCHEN_ANSWERS": "memory", "PATH": ""}
     subprocess.run([sys.executable, "-c", program], cwd=here, env=environment, check=True)
 
 

@@ -18,8 +18,8 @@ from typing import Any
 import ipywidgets as widgets  # type: ignore[import-untyped]
 
 from kitchenlib.exercises.cards import ASK, HINT, QUIET, Card, to_html, to_text, written
-from kitchenlib.exercises.checking import lettered
 from kitchenlib.exercises.predicting import Prediction
+from kitchenlib.exercises.reading import lettered
 
 _CARD = {
     "border": f"1px solid {QUIET}",
@@ -76,7 +76,7 @@ class PredictionForm(widgets.VBox):
         """Mark the chosen option and say what there is to say."""
         for name, button in self.options.items():
             button.icon = "check" if name == chosen else ""
-        words = to_html(f"**{said.title}.** {said.body}\n\n{said.note}")
+        words = to_html(f"{said.title}. {said.body}\n\n{said.note}")
         self.status.value = f'<div role="status">{words}</div>'
 
     def __repr__(self) -> str:

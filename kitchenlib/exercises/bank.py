@@ -15,15 +15,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from kitchenlib.exercises.cards import ASK, HINT, QUIET, RIGHT, Card, Folded
-from kitchenlib.exercises.checking import (
-    Feedback,
-    Question,
-    Unfinished,
-    Unreadable,
-    is_empty,
-    judge,
-)
+from kitchenlib.exercises.checking import Feedback, Question, judge
 from kitchenlib.exercises.predicting import Prediction
+from kitchenlib.exercises.reading import Unfinished, Unreadable, is_empty
 from kitchenlib.exercises.store import Store, answers_path
 from kitchenlib.inputs import UnknownName, unknown_name
 

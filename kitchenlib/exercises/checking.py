@@ -33,17 +33,27 @@ from __future__ import annotations
 
 import inspect
 import math
-import numbers
 import random
-import re
-import string
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from functools import cached_property
 from typing import Any, Literal
 
 from kitchenlib.exercises.cards import HINT, QUIET, RIGHT, Card, Text, spoken, written
+from kitchenlib.exercises.reading import (
+    Call,
+    Option,
+    Unfinished,
+    Unreadable,
+    as_number,
+    as_outputs,
+    as_series,
+    as_word,
+    is_empty,
+    length,
+    lettered,
+    pick,
+)
 from kitchenlib.exercises.slips import find_slip
 
 Kind = Literal["right", "not yet", "wrong type", "mistake", "wrong unit", "close", "unrecognised"]
@@ -52,14 +62,6 @@ Reading = str | list[float]
 
 DRAWS = 12  # inputs on which a function is compared with its specification
 CLOSE = 0.1  # relative: what counts as close
-
-
-class Unreadable(Exception):
-    """An answer of another type than the question asks for; the message says it helpfully."""
-
-
-class Unfinished(Exception):
-    """An answer that still holds the placeholder ``...``."""
 
 
 @dataclass(frozen=True)
@@ -79,26 +81,6 @@ class Mistake:
     value: Any
     hint: Text
     when: Callable[[Any], bool] | None = None
-
-
-@dataclass(frozen=True)
-class Option:
-    """One of the options of a choice.
-
-    Attributes:
-        name: a short word; ``right`` names the right option by it.
-        text: what the reader sees; the name where it is empty.
-        remark: what to say to someone who chose this option, if it is a wrong one.
-    """
-
-    name: str
-    text: str = ""
-    remark: Text = ""
-
-    @property
-    def label(self) -> str:
-        """What the reader sees."""
-        return self.text or self.name
 
 
 @dataclass(frozen=True)
@@ -149,7 +131,7 @@ class Question:
         right = _computed(self.right)
         if isinstance(right, str):
             return "word"
-        return "numbers" if _length(right) is not None else "number"
+        return "numbers" if length(right) is not None else "number"
 
     @cached_property
     def target(self) -> Reading:
@@ -157,13 +139,14 @@ class Question:
         return self.read(self.right if self.given else _computed(self.right))
 
     @cached_property
-    def inputs(self) -> list[tuple[Any, ...]]:
-        """The arguments that a function is tried with: the same for everyone, in no list."""
+    def calls(self) -> list[Call]:
+        """What a function is tried with: the same for everyone, and listed nowhere."""
         if self.given is None:
             return []
+        names = tuple(inspect.signature(self.right).parameters)
         rng = random.Random(self.key)
         drawn = [self.given(rng) for _ in range(DRAWS)]
-        return [args if isinstance(args, tuple) else (args,) for args in drawn]
+        return [Call(names, args if isinstance(args, tuple) else (args,)) for args in drawn]
 
     @cached_property
     def known_mistakes(self) -> tuple[Mistake, ...]:
@@ -176,10 +159,14 @@ class Question:
         if self.kind == "choice":
             return pick(self.options, answer)
         if self.kind == "word":
-            return _word(self, answer)
+            word = as_word(answer)
+            accepted = word in map(as_word, self.accept)
+            return as_word(_computed(self.right)) if accepted else word
         if self.kind == "number":
             return [as_number(answer, self.unit)]
-        return _series(self, answer) if self.kind == "numbers" else _outputs(self, answer)
+        if self.kind == "numbers":
+            return as_series(answer, len(_computed(self.right)), self.unit)
+        return as_outputs(answer, self.calls, self.unit)
 
     def agrees(self, given: Reading, other: Reading) -> bool:
         """Whether two readings are the same answer, within the tolerance of the question."""
@@ -325,7 +312,7 @@ def _repeated(question: Question, given: Reading, kind: Kind) -> str:
     off = [i for i, (g, r) in enumerate(pairs) if not question.near(g, r)]
     if question.kind == "numbers":
         return f"Not right yet: number {_listed(i + 1 for i in off)} of {len(given)}."
-    return f"For {_call(question, off[0])} your function gives {spoken(given[off[0]])}."
+    return f"For {question.calls[off[0]]} your function gives {spoken(given[off[0]])}."
 
 
 def paired(given: Reading, other: Reading) -> list[tuple[float, float]]:
@@ -342,149 +329,8 @@ def reading_of(question: Question, mistake: Mistake) -> Reading:
     return question.read(mistake.value if question.given else _computed(mistake.value))
 
 
-def is_empty(answer: Any) -> bool:
-    """Whether nothing has been answered yet: ``...``, ``None``, an empty text or list."""
-    if answer is None or answer is ...:
-        return True
-    return isinstance(answer, (str, list, tuple)) and not (
-        answer.strip() if isinstance(answer, str) else answer
-    )
-
-
-def as_number(answer: Any, unit: str = "") -> float:
-    """One finite number out of whatever was answered; raises `Unreadable`, `Unfinished`.
-
-    Python and NumPy numbers, fractions, decimals and arrays without dimensions are numbers.
-    """
-    if answer is ... or answer is None:
-        raise Unfinished
-    if getattr(answer, "shape", None) == () and hasattr(answer, "item"):
-        answer = answer.item()
-    if isinstance(answer, bool) or not isinstance(answer, (numbers.Real, Decimal)):
-        raise Unreadable(_not_a_number(answer, f" in {unit}" if unit else ""))
-    try:
-        number = float(answer)
-    except OverflowError:
-        number = math.inf
-    if math.isnan(number):
-        raise Unreadable(
-            "That is NaN, *not a number*: somewhere a value is missing, or zero was divided by "
-            "zero or infinity subtracted from itself."
-        )
-    if math.isinf(number):
-        raise Unreadable("That is infinite. Was something divided by zero?")
-    return number
-
-
-def _not_a_number(answer: Any, in_unit: str) -> str:
-    wanted = f"Give one number{in_unit}."
-    if isinstance(answer, str):
-        if re.search(r"\d", answer):
-            return (
-                f"That is text, for it stands in quotes. Give the number alone{in_unit}, "
-                "without quotes and without the unit: the question already names it."
-            )
-        return f"That is text. {wanted}"
-    if isinstance(answer, bool):
-        return f"`True` and `False` are not an amount of anything. {wanted}"
-    if isinstance(answer, complex):
-        return f"That is a complex number: was a root taken of something negative? {wanted}"
-    if callable(answer):
-        return f"That is a function that has not been called yet. {wanted}"
-    count = _length(answer)
-    if count is not None:
-        return f"That is a collection of {count}. {wanted}"
-    return f"That is an object of type `{type(answer).__name__}`. {wanted}"
-
-
-def lettered(options: Sequence[Option]) -> list[tuple[str, Option]]:
-    """The options with their letters: a, b, c ..."""
-    return list(zip(string.ascii_lowercase, options, strict=False))
-
-
-def pick(options: Sequence[Option], answer: Any) -> str:
-    """The name of the option that `answer` means, by letter, name or text; or `Unreadable`."""
-    last = lettered(options)[-1][0]
-    if isinstance(answer, str):
-        wanted = _tidy(answer)
-        for option in options:
-            if wanted in (_tidy(option.name), _tidy(option.label)):
-                return option.name
-        for letter, option in lettered(options):
-            if wanted == letter:
-                return option.name
-    raise Unreadable(f'Answer with the letter of an option, in quotes: `"a"` to `"{last}"`.')
-
-
-def _word(question: Question, answer: Any) -> str:
-    if not isinstance(answer, str):
-        raise Unreadable("Answer with a word, in quotes.")
-    right, given = _bare(_computed(question.right)), _bare(answer)
-    return right if given in map(_bare, question.accept) else given
-
-
-def _series(question: Question, answer: Any) -> list[float]:
-    """Several numbers: a list, a tuple or an array with one dimension."""
-    wanted = _length(_computed(question.right))
-    count = _length(answer)
-    if count is None or isinstance(answer, (str, dict, set)):
-        raise Unreadable(f"Give a list of {wanted} numbers: `[..., ...]`.")
-    if count != wanted:
-        raise Unreadable(f"That is a collection of {count}. Give {wanted} numbers.")
-    read = []
-    for position, value in enumerate(answer, 1):
-        try:
-            read.append(as_number(value, question.unit))
-        except Unreadable as trouble:
-            raise Unreadable(f"Number {position} of {count}: {trouble}") from None
-    return read
-
-
-def _outputs(question: Question, answer: Any) -> list[float]:
-    """What a function gives for the inputs that it is tried with."""
-    if not callable(answer):
-        raise Unreadable("Give the function itself, by its name and without calling it.")
-    outputs = []
-    for i, args in enumerate(question.inputs):
-        try:
-            outputs.append(as_number(answer(*args), question.unit))
-        except (Unfinished, Unreadable) as trouble:
-            if i == 0 and isinstance(trouble, Unfinished):
-                raise  # nothing written yet
-            told = str(trouble) or "it returns nothing."
-            raise Unreadable(f"For {_call(question, i)}: {told}") from None
-        except Exception as error:  # the reader's code may raise anything
-            told = f"it stops with {type(error).__name__}: {error}".rstrip(": ")
-            raise Unreadable(f"For {_call(question, i)} {told}.") from None
-    return outputs
-
-
-def _call(question: Question, i: int) -> str:
-    """The i-th tried input, with the names that the specification gives its arguments."""
-    names = inspect.signature(question.right).parameters
-    shown = (f"{v:_}" if isinstance(v, int) else repr(v) for v in question.inputs[i])
-    return "`" + ", ".join(f"{n}={v}" for n, v in zip(names, shown, strict=False)) + "`"
-
-
 def _computed(value: Any) -> Any:
     return value() if callable(value) else value
-
-
-def _tidy(word: str) -> str:
-    """Letters and digits only, one case, single spaces: "The waiter." is "the waiter"."""
-    return " ".join(re.findall(r"\w+", word.casefold()))
-
-
-def _bare(word: str) -> str:
-    """The same without an article: "waiter"."""
-    return re.sub(r"^(the|an?) ", "", _tidy(word))
-
-
-def _length(answer: Any) -> int | None:
-    try:
-        return len(answer)
-    except Exception:  # most have no length; a strange one may raise anything
-        return None
 
 
 def _listed(items: Any) -> str:

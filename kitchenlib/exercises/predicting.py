@@ -11,7 +11,8 @@ from functools import cached_property
 from typing import Any
 
 from kitchenlib.exercises.cards import ASK, RIGHT, Card, Text, spoken, written
-from kitchenlib.exercises.checking import Option, as_number, asked, lettered, pick
+from kitchenlib.exercises.checking import asked
+from kitchenlib.exercises.reading import Option, as_number, lettered, pick
 
 NEAR = 0.1  # relative: a guess this near is called right
 
@@ -29,6 +30,7 @@ class Prediction:
         options: what to choose from; each wrong one carries a remark.
         unit: of the number asked for, where there are no options.
         low, high: remarks to a number that was guessed too low or too high.
+        judge: who says what is right: "The law says", or "The measurement says".
     """
 
     key: str
@@ -39,6 +41,7 @@ class Prediction:
     unit: str = ""
     low: Text = ""
     high: Text = ""
+    judge: str = "The law says"
 
     @cached_property
     def target(self) -> str | float:
@@ -46,7 +49,7 @@ class Prediction:
         return self.read(self.right() if callable(self.right) else self.right)
 
     def read(self, guess: Any) -> str | float:
-        """The guess as it is kept; raises `checking.Unreadable` with a helpful word."""
+        """The guess as it is kept; raises `reading.Unreadable` with a helpful word."""
         return pick(self.options, guess) if self.options else as_number(guess, self.unit)
 
     def says(self, guess: str | float) -> str:
@@ -81,25 +84,25 @@ class Prediction:
     def remembered(self, guess: str | float, first: str | float) -> Card:
         """Said when a guess was given."""
         before = "" if guess == first else f" Your first prediction was **{self.says(first)}**."
-        words = f"**{self.says(guess)}**.{before} Read on to see what the law says."
+        words = f"**{self.says(guess)}**.{before} Read on to see what is right."
         return Card("Your prediction is remembered", words, ASK)
 
     def recall(self, guesses: Sequence[str | float]) -> Card:
         """Hold the guesses, oldest first, against the law: gently, and saying why."""
-        law = f"The law says: **{self.says(self.target)}**. {self._reason()}"
+        law = f"{self.judge}: **{self.says(self.target)}**. {self._reason()}"
         if not guesses:
             invitation = (
                 "You made no prediction here. Next time, guess before you look: a guess, even a "
                 "wrong one, makes what follows easier to remember."
             )
-            return Card("What the law says", f"{law}\n\n{invitation}", ASK)
+            return Card(self.judge.replace("The", "What the", 1), f"{law}\n\n{invitation}", ASK)
         first, last = guesses[0], guesses[-1]
         words = f"You predicted **{self.says(first)}**."
         if last != first:
             words = f"You predicted **{self.says(first)}**, and later **{self.says(last)}**."
         if self.meets(first):
             return Card("You saw it coming", f"{words}\n\n{law}", RIGHT)
-        title = "You came to it" if self.meets(last) else "The law says something else"
+        title = "You came to it" if self.meets(last) else f"{self.judge} something else"
         return Card(title, f"{words} {self.remark(first)}\n\n{law}", ASK)
 
     def _reason(self) -> str:

@@ -70,6 +70,7 @@ PREDICTIONS = [
         "pass. What is the **largest number of tokens** that took at most a tenth longer than a "
         "single token?",
         unit="tokens",
+        judge="The measurement says",
         right=_free_tokens,
         low="It is natural to think that more tokens take more time. They do not while the waiter "
         "sets the pace: he walks once for all of them.",

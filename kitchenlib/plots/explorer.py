@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from kitchenlib.chips import Chip, chip
 from kitchenlib.models import model
 from kitchenlib.phases import decode_step, prefill
+from kitchenlib.plots.reading import read
 from kitchenlib.plots.roofline import INTENSITIES
 from kitchenlib.plots.style import (
     CHEF,
@@ -20,6 +21,7 @@ from kitchenlib.plots.style import (
     PAPER,
     PLAIN,
     SACK,
+    SMALL,
     TITLE,
     WAITER,
     WIDTH,
@@ -65,8 +67,8 @@ class Setting(NamedTuple):
         guests = self.batch if batch is None else batch
         of, formats = model(self.model), {"weights": self.weights, "kv": self.kv}
         if self.phase == "prefill":
-            return prefill(of, self.tokens, guests, **formats)  # type: ignore[arg-type]
-        return decode_step(of, self.tokens, guests, **formats)  # type: ignore[arg-type]
+            return prefill(of, self.tokens, guests, **formats)
+        return decode_step(of, self.tokens, guests, **formats)
 
     @property
     def rate(self) -> str:
@@ -82,17 +84,17 @@ class Setting(NamedTuple):
 
     def facts(self) -> dict[str, str]:
         """The numbers of the pass, in words: name -> value with its unit."""
-        on, work = chip(self.chip), self.work()
-        bound = str(work.bound(on))
-        waits = {"memory": "the chef waits", "compute": "the waiter waits"}.get(bound, bound)
+        on = chip(self.chip)
+        now = read(self.work(), on)
+        waits = {"memory": "the chef waits", "compute": "the waiter waits"}[now.bound]
         return {
-            "time": _duration(work.time(on)),
-            "bound": f"{bound} ({waits})",
-            "cuts": human(work.flops, "FLOP"),
-            "carried": human(work.bytes, "B"),
-            "cuts per crumb": f"{significant(work.intensity)} FLOP/byte",
+            "time": _duration(now.time),
+            "bound": f"{now.bound} ({waits})",
+            "cuts": human(now.flops, "FLOP"),
+            "carried": human(now.bytes, "B"),
+            "cuts per crumb": f"{significant(now.intensity)} FLOP/byte",
             "ridge": f"{significant(on.ridge(self.rate))} FLOP/byte ({self.rate})",
-            "chef busy": percent(work.utilization(on)),
+            "chef busy": percent(now.chef),
             "in memory": self._fit(on.memory_bytes),
         }
 
@@ -154,34 +156,35 @@ class RooflineStage(Stage):
         self._chef = Gauge(gauges, 0, 2.42, 1.36, "chef busy", CHEF)
         self._waiter = Gauge(gauges, 0, 1.62, 1.36, "waiter busy", WAITER)
         self._memory = Gauge(gauges, 0, 0.82, 1.36, "memory taken", SACK)
+        self._mark = write(gauges, 2.06, -0.62, "", size=SMALL, color=MUTED, ha="right")
         write(gauges, 0, 0.32, "time of the pass", color=MUTED)
         self._time = write(gauges, 0, 0.02, "", weight="bold", size=TITLE)
         lines = [self._slope, self._roof, self._drop, self._trail, self._point]
-        words = [self._title, self._lead, self._ceiling, self._ridge, self._time]
+        words = [self._title, self._lead, self._ceiling, self._ridge, self._time, self._mark]
         gauged = [*self._chef.actors, *self._waiter.actors, *self._memory.actors]
         super().__init__(picture, [*lines, *words, *gauged])
 
     @in_style
     def show(self, setting: Setting) -> None:
         """Move everything to `setting`. Raises `UnknownName` for a name that is in no catalogue."""
-        on, work = chip(setting.chip), setting.work()
-        time, busy = work.time(on), work.utilization(on)
+        on = chip(setting.chip)
+        now, around = read(setting.work(), on), setting.work(2 ** np.arange(11))
         self._draw_roof(on, setting.rate)
-        around = setting.work(2 ** np.arange(11))
         self._trail.set_data(*self._inside(around.intensity, around.flops / around.time(on)))
-        self._point.set_data(*self._inside([work.intensity], [work.flops / time]))
-        self._chef.show(busy)
-        self._waiter.show(work.bytes / on.bandwidth / time)
-        capacity = on.memory_bytes or np.inf
-        self._memory.show(sum(setting.memory) / capacity)
-        self._time.set_text(_duration(time))
-        cuts = significant(work.intensity)
-        self._title.set_text(f"{cuts} cuts per crumb keep the chef {percent(busy)} busy")
+        self._point.set_data(*self._inside([now.intensity], [now.reached]))
+        self._chef.show(now.chef)
+        self._waiter.show(now.waiter)
+        self._memory.show(sum(setting.memory) / (on.memory_bytes or np.inf))
+        self._time.set_text(_duration(now.time))
+        cuts, busy = significant(now.intensity), percent(now.chef)
+        self._title.set_text(f"{cuts} cuts per crumb keep the chef {busy} busy")
         name = on.name.split(" (")[0] + ("" if on.verified else "*")
+        self._mark.set_text("" if on.verified else "* not fully verified")
         self._lead.set_text(f"{setting.model} ({setting.weights}), {name}: {setting.who()}")
         facts = "; ".join(f"{name}: {value}" for name, value in setting.facts().items())
-        mark = "" if on.verified else " (* not fully verified)"
-        self.picture.alt = f"{self._title.get_text()}. {self._lead.get_text()}{mark}. {facts}."
+        said = (self._title, self._lead, self._mark)
+        self.picture.alt = ". ".join(text.get_text() for text in said if text.get_text())
+        self.picture.alt += f". {facts}."
 
     def _draw_roof(self, on: Chip, rate: str) -> None:
         peak, ridge = on.peak(rate), on.ridge(rate)
@@ -193,7 +196,7 @@ class RooflineStage(Stage):
         right = ridge > 1500
         self._ridge.set_text(f"ridge {significant(ridge)}")
         self._ridge.xy = (ridge, self.least)
-        self._ridge.set_ha("right" if right else "left")
+        self._ridge.set_horizontalalignment("right" if right else "left")
         self._ridge.xyann = (-5 if right else 5, 9)
 
     def _inside(self, x: ArrayLike, y: ArrayLike) -> tuple[np.ndarray, np.ndarray]:

@@ -188,8 +188,10 @@ def vector_or_matrix(model: Model, guests: int = 32) -> Picture:
 
 
 def _in_words(work: Work) -> str:
-    cuts = f"{human(work.flops, 'FLOP')} cut, {work.intensity:.0f} FLOP per byte"
-    return f"{human(work.bytes, 'B')} carried, {cuts}"
+    flops, nbytes = float(work.flops), float(work.bytes)
+    return (
+        f"{human(nbytes, 'B')} carried, {human(flops, 'FLOP')} cut, {work.intensity:.0f} FLOP/byte"
+    )
 
 
 def _product(ax: Axes, left: float, base: float, rows: int) -> None:
@@ -213,9 +215,10 @@ def _product(ax: Axes, left: float, base: float, rows: int) -> None:
 def _bars(ax: Axes, left: float, work: Work, most: Work) -> None:
     """Bytes and cuts as bars, each row to its own scale, and their ratio."""
     pen = scenery.Pen(ax, left, 0, 1.0)
+    carried, cut = float(work.bytes), float(work.flops)
     rows = (
-        ("crumbs carried", work.bytes / most.bytes, human(work.bytes, "B"), WAITER),
-        ("cuts", work.flops / most.flops, human(work.flops, "FLOP"), CHEF),
+        ("crumbs carried", carried / float(most.bytes), human(carried, "B"), WAITER),
+        ("cuts", cut / float(most.flops), human(cut, "FLOP"), CHEF),
     )
     for i, (what, share, number, role) in enumerate(rows):
         y = 1.42 - 0.36 * i

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from matplotlib.axes import Axes
 
 from kitchenlib.chips import Chip
 from kitchenlib.models import Model
 from kitchenlib.phases import decode_step, prefill
+from kitchenlib.plots.reading import Reading, read
 from kitchenlib.plots.style import (
     CHEF,
     INK,
@@ -25,7 +28,6 @@ from kitchenlib.plots.style import (
     panel,
     percent,
 )
-from kitchenlib.roofline import Work
 from kitchenlib.units import TB, TFLOP, human, significant
 
 INTENSITIES = (1, 10, 100, 1000, 10_000)  #: ticks, FLOP per byte
@@ -48,7 +50,7 @@ def roofline(chip: Chip, step: int = 4, model: Model | None = None, context: int
         raise ValueError(f"step = {step!r} will not do: give 1, 2, 3 or 4")
     if step == 4 and model is None:
         raise ValueError("step 4 shows real work: say whose, for example kl.model('Llama-2-70B')")
-    works = _worked(model, context) if model and step == 4 else {}
+    works = _worked(chip, model, context) if model and step == 4 else {}
     title, lead = _title(chip, step, works), f"{chip.name}, 16 bit, dense peak"
     if model and works:
         lead = f"{model.name} on one {chip.name}, 16 bit; {context} tokens of notes for each guest"
@@ -65,35 +67,35 @@ def roofline(chip: Chip, step: int = 4, model: Model | None = None, context: int
     return picture
 
 
-def _title(chip: Chip, step: int, works: dict[str, Work]) -> str:
+def _title(chip: Chip, step: int, works: dict[str, Reading]) -> str:
     if step == 1:
         return "The more cuts per crumb, the more the chef gets done"
     if step == 2:
         return f"Until the knife is at its limit: {chip.peak() / 1e12:.0f} trillion cuts a second"
     if step == 3:
         return f"Waiter and chef are equally busy at {chip.ridge():.0f} cuts per crumb: the ridge"
-    low, high = (percent(works[name].utilization(chip)) for name in ("1 guest", "prompt of 512"))
+    low, high = (percent(works[name].chef) for name in ("1 guest", "prompt of 512"))
     return f"One guest keeps the chef {low} busy, a prompt of 512 tokens {high}"
 
 
-def _alt(title: str, lead: str, chip: Chip, step: int, works: dict[str, Work]) -> str:
+def _alt(title: str, lead: str, chip: Chip, step: int, works: dict[str, Reading]) -> str:
     said = [f"memory bandwidth {human(chip.bandwidth, 'B/s')}"]
     said += [f"peak {human(chip.peak(), 'FLOP/s')}"] if step > 1 else []
     said += [f"ridge {chip.ridge():.0f} FLOP per byte"] if step > 2 else []
     said += [
-        f"{name}: {significant(work.intensity)} FLOP per byte, "
-        f"chef {percent(work.utilization(chip))} busy"
+        f"{name}: {significant(work.intensity)} FLOP per byte, chef {percent(work.chef)} busy"
         for name, work in works.items()
     ]
     return f"{title}. {lead}. Roofline, step {step} of 4: {'; '.join(said)}."
 
 
-def _worked(model: Model, context: int) -> dict[str, Work]:
+def _worked(chip: Chip, model: Model, context: int) -> dict[str, Reading]:
     """Decode for 1, 8, 32 and 128 guests, and two prompts."""
     steps = {
         f"{b} guest{'s' * (b > 1)}": decode_step(model, context, batch=b) for b in (1, 8, 32, 128)
     }
-    return steps | {f"prompt of {n:,}": prefill(model, prompt=n) for n in (512, 4096)}
+    prompts = {f"prompt of {n:,}": prefill(model, prompt=n) for n in (512, 4096)}
+    return {name: read(work, chip) for name, work in (steps | prompts).items()}
 
 
 def _axes(picture: Picture) -> Axes:
@@ -111,8 +113,11 @@ def _waiter(ax: Axes, chip: Chip, to: float) -> None:
     ax.plot(ends, ends * chip.bandwidth, color=WAITER.fill, zorder=4)
     run, rise = np.diff(ax.transData.transform([(1, 1e12), (10, 1e13)]), axis=0)[0]
     text = f"what the waiter brings: {human(chip.bandwidth, 'B/s')}"
-    tilt = {"rotation": np.degrees(np.arctan2(rise, run)), "rotation_mode": "anchor"}
-    place = {"dx": -7, "dy": 7, "va": "baseline"}
+    tilt: dict[str, Any] = {
+        "rotation": np.degrees(np.arctan2(rise, run)),
+        "rotation_mode": "anchor",
+    }
+    place: dict[str, Any] = {"dx": -7, "dy": 7, "va": "baseline"}
     end_label(ax, 1.55, 1.55 * chip.bandwidth, text, WAITER, **place, **tilt)
 
 
@@ -133,22 +138,22 @@ def _ridge(ax: Axes, chip: Chip, quiet: bool) -> None:
         end_label(ax, ridge, foot, f"ridge {ridge:.0f}", dx=6, dy=4)
         return
     sum_ = f"{peak / TFLOP:,.0f} ÷ {chip.bandwidth / TB:.2f} = {ridge:.0f}"
-    strong = {"weight": "bold", "color": INK, "ha": "right"}
+    strong: dict[str, Any] = {"weight": "bold", "color": INK, "ha": "right"}
     end_label(ax, ridge, foot, f"ridge: {sum_} FLOP/byte", dx=-8, dy=4, **strong)
     end_label(ax, ridge, 1e13, "the chef waits\n(memory-bound)", WAITER, dx=-14, ha="right")
     end_label(ax, ridge, 1e13, "the waiter waits\n(compute-bound)", CHEF, dx=14)
 
 
-def _point(ax: Axes, chip: Chip, name: str, work: Work) -> None:
+def _point(ax: Axes, chip: Chip, name: str, work: Reading) -> None:
     """A mark under the roof: round for a decode step, square for a prompt."""
-    x, y = work.intensity, work.flops / work.time(chip)
+    x, y = work.intensity, work.reached
     prompt = name.startswith("prompt")
     shape, role = ("s", CHEF) if prompt else ("o", WAITER)
     edge = {"markeredgecolor": PAPER, "markeredgewidth": 1.4}
     ax.plot(x, y, shape, markersize=9, color=role.fill, zorder=7, **edge)  # type: ignore[arg-type]
-    busy = percent(work.utilization(chip))
+    busy = percent(work.chef)
     if prompt:  # one too near the ridge to be centred stands to its right
-        place = {"dx": -8} if x < 4 * chip.ridge() else {"dx": 0, "ha": "center"}
+        place: dict[str, Any] = {"dx": -8} if x < 4 * chip.ridge() else {"dx": 0, "ha": "center"}
         end_label(ax, x, y, f"{name}\n{busy}", role, dy=-21, **place)
         return
     busy = f"chef {busy} busy" if name == "1 guest" else busy

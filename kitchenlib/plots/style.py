@@ -19,13 +19,13 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple, ParamSpec, TypeVar
+from typing import Any, NamedTuple, ParamSpec, TypeVar, cast
 
 import matplotlib as mpl
 import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
-from matplotlib.axis import Axis
+from matplotlib.axis import XAxis, YAxis
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch, Rectangle
@@ -92,8 +92,8 @@ _Result = TypeVar("_Result")
 @functools.cache
 def _all_settings() -> dict[str, Any]:
     """Matplotlib's own defaults with the house's on top; the choice of a backend stays out."""
-    defaults = {k: v for k, v in mpl.rcParamsDefault.items() if "backend" not in k}
-    return {**defaults, **_SETTINGS}
+    defaults = {str(k): v for k, v in mpl.rcParamsDefault.items() if "backend" not in k}
+    return defaults | _SETTINGS
 
 
 @contextmanager
@@ -104,7 +104,7 @@ def style() -> Iterator[None]:
     """
     with _ONE_AT_A_TIME, mpl.rc_context():
         # past the validation of each value: all are valid, and it takes a millisecond
-        dict.update(mpl.rcParams, _all_settings())
+        dict.update(cast(dict[str, Any], mpl.rcParams), _all_settings())
         yield
 
 
@@ -266,7 +266,9 @@ def canvas(picture: Picture) -> Axes:
     return ax
 
 
-def log_axis(axis: Axis, ticks: Sequence[float], labels: Iterable[str], label: str) -> None:
+def log_axis(
+    axis: XAxis | YAxis, ticks: Sequence[float], labels: Iterable[str], label: str
+) -> None:
     """A logarithmic axis with these ticks, no minor ones (they are slow, and noise)."""
     axis.axes.set(**{f"{axis.axis_name}scale": "log"})
     axis.set_major_locator(FixedLocator(ticks))
@@ -349,7 +351,8 @@ class Gauge:
         write(ax, x, y + 0.3, name, color=MUTED)
         frame: dict[str, Any] = {"facecolor": PAPER, "edgecolor": INK, "linewidth": 1.1}
         ax.add_patch(Rectangle((x, y), width, 0.22, zorder=2, **frame))
-        self._bar = ax.add_patch(Rectangle((x, y), 0, 0.22, color=role.fill, zorder=3, linewidth=0))
+        self._bar = Rectangle((x, y), 0, 0.22, color=role.fill, zorder=3, linewidth=0)
+        ax.add_patch(self._bar)
         self._number = write(ax, x + width + 0.1, y + 0.03, "", weight="bold", size=LEAD)
         self.actors: tuple[Artist, ...] = (self._bar, self._number)
 

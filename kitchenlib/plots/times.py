@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -69,17 +69,21 @@ def law_against_layer(models: tuple[str, str] = ("Llama-2-70B", "Llama-2-7B")) -
 
 
 def _tokens() -> np.ndarray:
-    return np.unique(np.geomspace(1, _SIZES[-1], 200).astype(int))
+    return np.unique(np.geomspace(1, _SIZES[-1], 80).astype(int))
+
+
+def _law(name: str, tokens: Iterable[int], on: Chip) -> np.ndarray:
+    """The law's seconds for one layer's matrix products, for each number of tokens."""
+    return np.array([measured.layer_work(model(name), int(t)).time(on) for t in tokens])
 
 
 def _time_panel(ax: Axes, name: str, on: Chip, slower: Chip, ceiling: float) -> None:
     rows, tokens = measured.layer_times(name), _tokens()
-    work = measured.layer_work(model(name), tokens)
     log_axis(ax.xaxis, _SIZES, [""] * len(_SIZES), "")
     log_axis(ax.yaxis, (0.1, 1, 10), ("0.1", "1", "10"), "time (ms)")
     ax.set(xlim=_SIZE_LIMITS, ylim=(0.062, 16))
     grid(ax)
-    law, best = work.time(on) / MS, work.time(slower) / MS
+    law, best = _law(name, tokens, on) / MS, _law(name, tokens, slower) / MS
     ax.plot(tokens, law, color=CHEF.fill)
     ax.plot(tokens, best, color=CHEF.fill, linestyle=(0, (4, 2)), linewidth=1.3)
     at = [row.seconds / MS for row in rows]
@@ -92,14 +96,13 @@ def _time_panel(ax: Axes, name: str, on: Chip, slower: Chip, ceiling: float) -> 
 
 def _ratio_panel(ax: Axes, name: str, on: Chip, slower: Chip) -> None:
     tokens = _tokens()
-    work = measured.layer_work(model(name), tokens)
     log_axis(ax.xaxis, _SIZES, counts(_SIZES), "tokens in one pass")
     ax.set(xlim=_SIZE_LIMITS, ylim=(0.9, 2.4), ylabel="measured / law")
     ax.set_yticks((1, 1.5, 2), ("1", "1.5", "2"))
     grid(ax)
     ax.plot(tokens, np.ones(len(tokens)), color=CHEF.fill)
     dashed: dict[str, Any] = {"linestyle": (0, (4, 2)), "linewidth": 1.3}
-    ax.plot(tokens, work.time(slower) / work.time(on), color=CHEF.fill, **dashed)
+    ax.plot(tokens, _law(name, tokens, slower) / _law(name, tokens, on), color=CHEF.fill, **dashed)
     over = _over_law(name, on)
     ax.plot(*zip(*over, strict=True), "o", color=INK, markersize=5)
     for x, stretch in zip((11, 256, 1700), _stretches(over), strict=True):
@@ -110,7 +113,7 @@ def _ratio_panel(ax: Axes, name: str, on: Chip, slower: Chip) -> None:
 def _over_law(name: str, on: Chip) -> list[tuple[int, float]]:
     """Tokens and measured time over the law's time, for every measurement of a model's layer."""
     return [
-        (row.tokens, row.seconds / float(measured.layer_work(model(name), row.tokens).time(on)))
+        (row.tokens, row.seconds / float(_law(name, [row.tokens], on)[0]))
         for row in measured.layer_times(name)
     ]
 
@@ -169,8 +172,8 @@ def guests(chip: Chip, model: Model, notes: int = 4096) -> Picture:
     whole = _guest_axes(picture, 0.98, "one step, for all guests", ticks, (22, 4000))
     share = _guest_axes(picture, 5.44, "one guest's share of it", (0.1, 1, 10), (0.06, 80))
     for work, role, dash in ((bare, SACK, "-"), (noted, NOTES, (0, (5, 2)))):
-        _guest_lines(whole, share, batch, work.time(chip) / MS, role, dash)
-    start = bare.time(chip)[0] / MS
+        _guest_lines(whole, share, batch, np.asarray(work.time(chip)) / MS, role, dash)
+    start = float(decode_step(model, context=0).time(chip)) / MS
     end_label(whole, 1, start, f"the sack alone: {start:.0f} ms", SACK, dx=0, dy=-11)
     text, at = f"{notes:,} tokens\nof notes each", float(np.interp(60, batch, noted.time(chip)))
     end_label(whole, 60, at / MS, text, NOTES, dx=-10, dy=16, ha="right")

@@ -13,6 +13,7 @@ from kitchenlib.chips import Chip, chip
 from kitchenlib.models import Model, model
 from kitchenlib.phases import decode_step
 from kitchenlib.plots import scenery
+from kitchenlib.plots.reading import Reading, read
 from kitchenlib.plots.style import (
     CHEF,
     INK,
@@ -39,7 +40,6 @@ from kitchenlib.units import human, significant
 
 # --- a first taste -----------------------------------------------------------------------------
 
-NOTES = 512  #: tokens of notes that every guest of the taste has
 GUESTS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)  #: what the slider offers
 
 
@@ -53,9 +53,7 @@ class Taste(Stage):
         ax = canvas(picture)
         top = picture.size[1] - MARGIN
         self._title = write(ax, MARGIN, top, "", size=TITLE, weight="bold", va="top")
-        self._lead = (
-            f"{model.name} on one {chip.name}, 16 bit; every guest with {NOTES} tokens of notes"
-        )
+        self._lead = f"{model.name} on one {chip.name}, 16 bit; the guests' notepads left out"
         write(ax, MARGIN, top - 0.31, self._lead, size=LEAD, color=MUTED, va="top")
         _taste_scene(ax, "the whole sack, for every word")
         self._seats = _Seats(ax, 5.55, 1.55)
@@ -73,15 +71,13 @@ class Taste(Stage):
     @in_style
     def serve(self, guests: int) -> None:
         """Show the step that writes the next word of `guests` guests at once."""
-        step = decode_step(self.model, NOTES, guests)
-        time, busy = step.time(self.chip), step.utilization(self.chip)
+        now, facts = self._read(guests), self.facts(guests)
         who = f"{guests:,} guest{'s' * (guests > 1)}"
-        title = f"{who}, one trip: the chef is busy {percent(busy)} of the time"
-        facts = self.facts(guests)
+        title = f"{who}, one trip: the chef is busy {percent(now.chef)} of the time"
         self._title.set_text(title)
         self._seats.take(guests)
-        self._waiter.show(step.bytes / self.chip.bandwidth / time)
-        self._chef.show(busy)
+        self._waiter.show(now.waiter)
+        self._chef.show(now.chef)
         self._each.set_text(facts["each guest"])
         self._all.set_text(facts["all together"])
         said = "; ".join(f"{name}: {value}" for name, value in facts.items())
@@ -89,15 +85,17 @@ class Taste(Stage):
 
     def facts(self, guests: int) -> dict[str, str]:
         """The numbers of that step, in words."""
-        step = decode_step(self.model, NOTES, guests)
-        time = step.time(self.chip)
+        now = self._read(guests)
         return {
-            "each guest": f"a word every {human(time, 's', 2)}",
-            "all together": f"{significant(guests / time)} words a second",
-            "carried": human(step.bytes, "B"),
-            "waiter busy": percent(step.bytes / self.chip.bandwidth / time),
-            "chef busy": percent(step.utilization(self.chip)),
+            "each guest": f"a word every {human(now.time, 's', 2)}",
+            "all together": f"{significant(guests / now.time)} words a second",
+            "carried": human(now.bytes, "B"),
+            "waiter busy": percent(now.waiter),
+            "chef busy": percent(now.chef),
         }
+
+    def _read(self, guests: int) -> Reading:
+        return read(decode_step(self.model, context=0, batch=guests), self.chip)
 
 
 class _Seats:
@@ -109,7 +107,9 @@ class _Seats:
         column, row = np.meshgrid(np.arange(self.columns), np.arange(self.rows)[::-1])
         x, y = left + 0.05 + column * self.pitch, bottom + 0.05 + row * self.pitch
         self.seats = np.column_stack([x.ravel(), y.ravel()])
-        ax.scatter(*self.seats.T, s=17, facecolor=PAPER, edgecolor=RULE, linewidth=0.8)
+        ax.scatter(
+            self.seats[:, 0], self.seats[:, 1], s=17, facecolor=PAPER, edgecolor=RULE, linewidth=0.8
+        )
         self.taken = ax.scatter([], [], s=24, facecolor=ORDER.fill, edgecolor=INK, linewidth=0.7)
         write(ax, left, bottom + self.rows * self.pitch + 0.09, "guests", color=MUTED)
 

@@ -75,16 +75,16 @@ predict("words-a-second")
 #
 # For every single token the waiter must wheel in the **whole** sack. The chef makes one cut with
 # each crumb, and waits. But one trip can serve many guests, if they are ready at the same time: a
-# [batch]. Watch both bars as guests join.
-
-# %%
-plots.taste(h100, llama, guests=1)
-
-# %% [markdown]
-# Now move it yourself. At how many guests do they begin to feel each other?
+# [batch]. Let guests in, and watch both bars. At how many do they begin to slow each other down?
 
 # %%
 TasteExplorer()
+
+# %% [markdown]
+# Here are 32 guests. Compare with one: what changed for each of them, and what for all together?
+
+# %%
+plots.taste(h100, llama, guests=32)
 
 # %%
 recall("words-a-second")
@@ -102,7 +102,8 @@ recall("words-a-second")
 #
 # An analogy is a tool, and every notebook says where this one breaks. Here already: our sack weighs
 # 138 kg, but the pantry of one H100 holds 86 kg. Imagine a bigger pantry until notebook 2 puts it
-# right with two chips. And the taste above leaves out the notepads, which every guest brings.
+# right with two chips. And every guest in the taste above has a short notepad of 512 tokens. Long
+# ones weigh more, and no two guests can share one.
 
 # %% [markdown]
 # ## A warm-up exercise

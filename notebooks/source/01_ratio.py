@@ -203,7 +203,7 @@ plots.roofline(h100, step=3)
 # one token per guest and pass. Find the two ends of the picture before you read on.
 
 # %%
-plots.roofline(h100, step=4)
+plots.roofline(h100, step=4, model=llama)
 
 # %% [markdown]
 # Reading a long prompt sits under the ceiling. Writing for one guest sits at the foot of the
@@ -225,8 +225,8 @@ RooflineExplorer()
 # %% [markdown]
 # ## Every chip has its ridge
 #
-# The ridge belongs to the chip, not to the model. Here is the catalogue, one mark a chip. Hollow
-# marks are rows that could not be fully verified; their numbers may be off.
+# The ridge belongs to the chip, not to the model. Here is the catalogue, one mark a chip. Rows
+# with a half-filled or hollow mark could not be fully verified; their numbers may be off.
 
 # %%
 plots.ridges()
@@ -253,7 +253,8 @@ recall("free-tokens")
 # The shape is the law's. Up to 128 tokens cost nearly the same as one: the waiter walks once,
 # whoever is waiting. Then the time rises with the number of tokens, as the chef becomes the
 # slower one. The dots lie above the line because the law is a **bound**: it says what no kitchen
-# can beat. Nature adds to it in two places, which we come to under *Where the kitchen leaks*.
+# can beat. Nature adds to it everywhere, and most in two places: at the corner, and under the
+# ceiling. *Where the kitchen leaks* looks at both.
 
 # %% [markdown]
 # ## The trap to avoid
@@ -415,6 +416,16 @@ print("floor", kl.human(step.floor(h100), "s"))
 # %% [markdown]
 # With 512 guests the matrices are compute-bound while the notepads are memory-bound. If a kitchen
 # could do both at once, it would reach the floor. Nothing can beat the floor.
+
+# %% [markdown]
+# ### Notes are never shared
+#
+# The sack is shared by all guests, the notepads are not. With a long notepad each, adding guests
+# adds bytes as well as cuts, and the intensity comes to rest far below the ridge. Follow the dashed
+# line.
+
+# %%
+plots.guests(h100, llama)
 
 # %% [markdown]
 # ### Your own chip

@@ -1,0 +1,428 @@
+"""Bad input of every kind, for every argument of every public function.
+
+Whatever is wrong raises ``ValueError`` or `UnknownName` (a ``KeyError``), never anything else, and
+the message names the argument. Warnings are errors throughout the tests, so that none slips by.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from law_models import H100, MODELS
+
+import kitchenlib as kl
+from kitchenlib import Attention, Block, Chip, Experts, FeedForward, LatentAttention, Model
+from kitchenlib.inputs import UnknownName
+
+LLAMA = kl.model("Llama-2-70B")
+STEP = kl.decode_step(LLAMA, 4096)
+
+NO_NUMBER: list[Any] = [
+    None,
+    "8",
+    b"8",
+    True,
+    1j,
+    [],
+    np.array([]),
+    [[1, 2], [3]],
+    [1, None],
+    [True],
+    np.array([1], dtype=object),
+    {"a": 1},
+    object(),
+    math.nan,
+    -math.inf,
+    math.inf,
+    [1, math.nan],
+    -1,
+    [1, -1],
+    10**400,
+    1e300,
+]
+NO_COUNT = [*NO_NUMBER, 0.5, [1, 1.5], 2**53 + 2]
+NO_NAME: list[Any] = ["", "no such name", None, 8, b"bf16", ["bf16"], ("bf16",), np.array(["bf16"])]
+NO_MODEL: list[Any] = [None, "Llama-2-70B", 70, LLAMA.blocks, H100]
+NO_CHIP: list[Any] = [None, "H100 SXM", 295.3, LLAMA, ["H100 SXM"]]
+
+
+class Argument(NamedTuple):
+    """What will not do for one argument, and what the message must hold."""
+
+    bad: list[Any]
+    message: str
+
+
+def size(name: str, unit: str, *more: Any) -> Argument:
+    return Argument([*NO_COUNT, *more], rf"(?s){name} .*{unit}")
+
+
+def number(name: str, unit: str, *more: Any) -> Argument:
+    return Argument([*NO_NUMBER, *more], rf"(?s){name}.*{unit}")
+
+
+WEIGHTS = Argument(NO_NAME, "no number format is called")
+RATE = Argument([*[n for n in NO_NAME if n is not None], "bf16 sparse"], "rate")
+MODEL = Argument(NO_MODEL, r"(?s)model = .*give a Model, for example kl\.model")
+CHIP = Argument(NO_CHIP, r"(?s)chip = .*give a Chip, for example kl\.chip")
+CHIPS = size("chips", "chips", 0)
+PASS = {
+    "model": MODEL,
+    "batch": size("batch", "sequences", 0),
+    "weights": WEIGHTS,
+    "kv": WEIGHTS,
+    "compute": RATE,
+    "chips": CHIPS,
+}
+OPTIONAL = [value for value in NO_NUMBER if value is not None]
+COUNT_OR_NONE = [value for value in NO_COUNT if value is not None]
+
+ATTENTION = LLAMA.blocks[0].attention
+WIDE = FeedForward(64)
+
+#: Each public function -> arguments that do -> what will not do for each of them.
+CALLS: list[tuple[Callable[..., Any], dict[str, Any], dict[str, Argument]]] = [
+    (
+        kl.prefill,
+        {"model": LLAMA, "prompt": 10},
+        {
+            **PASS,
+            "prompt": size("prompt", "tokens", 0),
+            "cached": size("cached", "tokens", 10, [0, 10]),
+        },
+    ),
+    (
+        kl.decode_step,
+        {"model": LLAMA, "context": 10},
+        {**PASS, "context": size("context", "tokens")},
+    ),
+    (
+        kl.mixed_step,
+        {"model": LLAMA, "prompt": 10, "context": 10, "batch": 2},
+        {
+            **PASS,
+            "prompt": size("prompt", "tokens", 0),
+            "context": size("context", "tokens"),
+            "cached": size("cached", "tokens", 10, [0, 10]),
+        },
+    ),
+    (
+        kl.matmul,
+        {"tokens": 1, "inputs": 2, "outputs": 3},
+        {
+            "tokens": size("tokens", "tokens", 0),
+            "inputs": size("inputs", "values", 0),
+            "outputs": size("outputs", "values", 0),
+            "weights": WEIGHTS,
+            "compute": RATE,
+        },
+    ),
+    (
+        kl.experts_touched,
+        {"experts": 8, "per_token": 2, "tokens": 3},
+        {
+            "experts": size("(experts|per_token)", "experts", 0, 1, [8, 1]),
+            "per_token": size("per_token", "experts", 0, 9, [1, 9]),
+            "tokens": size("tokens", "tokens", 0),
+        },
+    ),
+    (
+        kl.attainable,
+        {"chip": H100, "intensity": 1.0},
+        {
+            "chip": CHIP,
+            "intensity": number("intensity", "FLOP per byte", 0, 0.0, [1.0, 0.0]),
+            "rate": Argument([*NO_NAME, "sparse", "fp4"], "(rate|no fp4 peak)"),
+        },
+    ),
+    (kl.chip, {"name": "H100 SXM"}, {"name": Argument(NO_NAME, "no chip is called")}),
+    (kl.model, {"name": "Llama-2-7B"}, {"name": Argument(NO_NAME, "no model is called")}),
+    (
+        kl.number_format,
+        {"name": "bf16"},
+        {"name": Argument(NO_NAME, "no number format is called")},
+    ),
+    (kl.layer_matrices, {"model": LLAMA}, {"model": MODEL}),
+    (kl.layer_times, {}, {"model": Argument(NO_NAME, "no measured layer is called")}),
+    (
+        kl.layer_work,
+        {"model": LLAMA, "tokens": 1},
+        {"model": MODEL, "tokens": size("tokens", "tokens", 0)},
+    ),
+    (kl.matmul_ceiling, {"chip": "H100 SXM"}, {"chip": Argument(NO_NAME, "ceiling is called")}),
+    (kl.kg, {"nbytes": 1}, {"nbytes": number("nbytes", "bytes")}),
+    (
+        kl.human,
+        {"value": 1.0},
+        {
+            "value": Argument([None, "8", b"8", True, 1j, [], [1, 2], {}], "value = .*one number"),
+            "digits": size("digits", "digits", 0, [3]),
+        },
+    ),
+    (
+        LLAMA.kv_bytes,
+        {"tokens": 1},
+        {"tokens": size("tokens", "tokens"), "kv": WEIGHTS},
+    ),
+    (LLAMA.kv_bytes_per_token, {}, {"kv": WEIGHTS}),
+    (LLAMA.weight_bytes, {}, {"weights": WEIGHTS}),
+    (LLAMA.streamed_weight_bytes, {}, {"weights": WEIGHTS}),
+    (H100.peak, {}, {"rate": Argument(NO_NAME, "rate")}),
+    (H100.ridge, {}, {"rate": Argument(NO_NAME, "rate")}),
+    (STEP.time, {"chip": H100}, {"chip": CHIP}),
+    (STEP.times, {"chip": H100}, {"chip": CHIP}),
+    (STEP.sides, {"chip": H100}, {"chip": CHIP}),
+    (STEP.floor, {"chip": H100}, {"chip": CHIP}),
+    (STEP.bound, {"chip": H100}, {"chip": CHIP}),
+    (STEP.utilization, {"chip": H100}, {"chip": CHIP}),
+    (STEP.parts["attention"].sides, {"chip": H100}, {"chip": CHIP}),
+    (
+        Chip,
+        {"name": "mine", "bandwidth": 1e12, "peaks": {"bf16": 1e14}},
+        {
+            "bandwidth": number("bandwidth", "bytes per second", 0, [1.0]),
+            "peaks": Argument(
+                [None, {}, [], "bf16", 1e14, [1e14], {"bf16": 0}, {"bf16": math.nan}],
+                "peaks",
+            ),
+            "memory_bytes": Argument(OPTIONAL, "memory_bytes.*bytes"),
+            "interconnect": Argument(OPTIONAL, "interconnect.*bytes per second"),
+            "power": Argument(OPTIONAL, "power.*watts"),
+        },
+    ),
+    (
+        Attention,
+        {"heads": 8, "kv_heads": 2, "head_dim": 4},
+        {
+            "heads": size("(heads|query heads)", "heads", 0, 9, [8]),
+            "kv_heads": size("(kv_heads|key/value heads)", "heads", 0, 3, 16),
+            "head_dim": size("head_dim", "values per head", 0),
+            "window": Argument([*COUNT_OR_NONE, 0], "window.*tokens"),
+            "vectors": size("vectors", "parameters"),
+        },
+    ),
+    (
+        LatentAttention,
+        {"heads": 8, "q_rank": 4, "kv_rank": 4, "nope_dim": 4, "rope_dim": 4, "value_dim": 4},
+        {
+            "heads": size("heads", "heads", 0),
+            "q_rank": Argument([*COUNT_OR_NONE, 0], "q_rank.*values"),
+            **{
+                name: size(name, "values", 0)
+                for name in ("kv_rank", "nope_dim", "rope_dim", "value_dim")
+            },
+        },
+    ),
+    (
+        FeedForward,
+        {"width": 8},
+        {
+            "width": size("width", "values", 0),
+            "matrices": Argument([0, 1, 4, None, "3", 2.5], "matrices = .*3 for a gated"),
+            "vectors": size("vectors", "parameters"),
+        },
+    ),
+    (
+        Experts,
+        {"number": 8, "per_token": 2, "each": WIDE},
+        {
+            "number": size("(number|per_token)", "experts", 0, 1),
+            "per_token": size("per_token", "experts", 0, 9),
+            "each": Argument([None, 64, "64", (64, 3)], "each = .*give a FeedForward"),
+            "shared": Argument([64, "64", (64, 3)], "shared = .*give a FeedForward"),
+            "vectors": size("vectors", "parameters"),
+        },
+    ),
+    (
+        Block,
+        {"layers": 2, "attention": ATTENTION, "mlp": WIDE, "norms": 0},
+        {
+            "layers": size("layers", "layers", 0),
+            "attention": Argument([None, 8, WIDE], "attention = .*give an Attention"),
+            "mlp": Argument([None, 8, ATTENTION], "mlp = .*give a FeedForward or Experts"),
+            "norms": size("norms", "parameters"),
+        },
+    ),
+    (
+        Model,
+        {
+            "name": "mine",
+            "hidden": 8,
+            "vocab": 10,
+            "tied": True,
+            "blocks": LLAMA.blocks,
+            "final_norm": 8,
+        },
+        {
+            "hidden": size("hidden", "values", 0),
+            "vocab": size("vocab", "tokens", 0),
+            "blocks": Argument([None, (), [], 3, "x", (1,), (ATTENTION,)], "blocks = .*Block"),
+            "final_norm": size("final_norm", "parameters"),
+            "positions": size("positions", "parameters"),
+            "max_context": Argument([*COUNT_OR_NONE, 0], "max_context.*tokens"),
+        },
+    ),
+]
+
+
+def bad_calls() -> Iterator[Any]:
+    for function, good, arguments in CALLS:
+        for name, argument in arguments.items():
+            label = f"{getattr(function, '__qualname__', function)}-{name}"
+            for place, value in enumerate(argument.bad):
+                call = pytest.param(
+                    function, good | {name: value}, argument.message, id=f"{label}-{place}"
+                )
+                yield call
+
+
+@pytest.mark.parametrize(
+    ("function", "good"),
+    [pytest.param(function, good, id=function.__qualname__) for function, good, _ in CALLS],
+)
+def test_the_ordinary_call_is_accepted(function: Callable[..., Any], good: dict[str, Any]) -> None:
+    function(**good)
+
+
+@pytest.mark.parametrize(("function", "arguments", "message"), bad_calls())
+def test_bad_input_raises_with_a_word_about_it(
+    function: Callable[..., Any], arguments: dict[str, Any], message: str
+) -> None:
+    with pytest.raises((ValueError, UnknownName), match=message):
+        function(**arguments)
+
+
+#: Text about a thing, which nothing is calculated from, and what other tests break.
+NOT_HERE = {
+    Chip: {
+        "name",
+        "vendor",
+        "year",
+        "memory_kind",
+        "interconnect_kind",
+        "status",
+        "source",
+        "note",
+    },
+    Model: {"name", "tied", "mismatch", "source", "published_total", "published_active"},
+    Block: {"parallel"},
+    kl.human: {"unit"},
+}
+
+
+@pytest.mark.parametrize(
+    ("function", "tried"),
+    [pytest.param(function, tried, id=function.__qualname__) for function, _, tried in CALLS],
+)
+def test_no_argument_is_forgotten(function: Callable[..., Any], tried: dict[str, Argument]) -> None:
+    parameters = set(inspect.signature(function).parameters)
+    assert parameters == set(tried) | NOT_HERE.get(function, set())
+
+
+def test_no_public_name_is_forgotten() -> None:
+    tried = {function.__name__ for function, *_ in CALLS}
+    no_input = {"Format", "Part", "Work", "UnknownName", "units", "chips", "models", "formats"}
+    assert set(kl.__all__) == (tried & set(kl.__all__)) | no_input
+
+
+# --- arguments that do not go together ---------------------------------------------------------
+
+
+def test_shapes_that_do_not_fit_are_named() -> None:
+    three, four = np.array([1, 2, 3]), np.array([1, 2, 3, 4])
+    with pytest.raises(ValueError, match=r"context \(3,\), batch \(4,\)"):
+        kl.decode_step(LLAMA, three, four)
+    with pytest.raises(ValueError, match=r"prompt \(3,\), chips \(4,\)"):
+        kl.prefill(LLAMA, three, chips=four)
+    with pytest.raises(ValueError, match=r"context \(3,\), chips \(4,\)"):
+        kl.decode_step(LLAMA, three, chips=four)
+    with pytest.raises(ValueError, match=r"prompt \(3,\), cached \(4,\)"):
+        kl.prefill(LLAMA, 10 * three, cached=four)
+    with pytest.raises(ValueError, match=r"prompt \(3,\), context \(4,\)"):
+        kl.mixed_step(LLAMA, three, four, batch=1)
+    with pytest.raises(ValueError, match=r"tokens \(3,\), outputs \(4,\)"):
+        kl.matmul(three, 2, four)
+    with pytest.raises(ValueError, match=r"experts \(3,\), tokens \(4,\)"):
+        kl.experts_touched(three, 1, four)
+
+
+def test_the_last_token_of_a_prompt_is_never_cached() -> None:
+    for cached in (10, 11, np.array([0, 10])):
+        with pytest.raises(ValueError, match="at most prompt - 1 tokens can be cached"):
+            kl.prefill(LLAMA, prompt=10, cached=cached)
+
+
+@pytest.mark.parametrize("chips", [3, 5, 128, [1, 3]])
+def test_heads_divide_over_the_chips(chips: Any) -> None:
+    with pytest.raises(ValueError, match=r"chips = .*64 query heads and 8 key/value heads"):
+        kl.decode_step(LLAMA, 10, chips=chips)
+
+
+def test_kv_heads_divide_over_the_chips_or_are_copied_evenly() -> None:
+    model = replace(LLAMA, blocks=(replace(LLAMA.blocks[0], attention=Attention(36, 6, 64)),))
+    kl.decode_step(model, 10, chips=12)
+    with pytest.raises(ValueError, match="36 query heads and 6 key/value heads"):
+        kl.decode_step(model, 10, chips=9)
+
+
+def test_a_chip_alone_takes_no_share() -> None:
+    alone = replace(H100, interconnect=None, name="Alone")
+    step = kl.decode_step(LLAMA, 10, chips=2)
+    for law in (step.time, step.floor, step.bound, step.utilization, step.times, step.sides):
+        with pytest.raises(ValueError, match=r"Alone has no interconnect.*bytes per second"):
+            law(alone)
+
+
+def test_a_rate_that_the_chip_lacks_names_those_it_has() -> None:
+    step = kl.decode_step(LLAMA, 10, compute="fp4")
+    with pytest.raises(UnknownName, match=r"has no fp4 peak \(FLOP/s\). It has: bf16, fp8, int8"):
+        step.time(H100)
+
+
+@pytest.mark.parametrize("rate", ["fp16", "tf32", "bf16 sparse", "", None, 3])
+def test_a_chip_has_known_rates(rate: Any) -> None:
+    with pytest.raises(UnknownName, match="no rate is called"):
+        Chip("mine", bandwidth=1e12, peaks={rate: 1e14})
+
+
+# --- what is extreme and right -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("model", MODELS, ids=str)
+def test_the_largest_sizes_give_finite_numbers(model: Model) -> None:
+    most = 2**53
+    works = [
+        kl.prefill(model, most, batch=most),
+        kl.decode_step(model, most, batch=most),
+        kl.mixed_step(model, most, most, most),
+        kl.decode_step(model, np.array([0, most]), batch=np.array([1, most])),
+    ]
+    for work in works:
+        for value in (work.flops, work.bytes, work.intensity, work.time(H100), work.floor(H100)):
+            assert np.all(np.isfinite(value))
+            assert np.all(np.greater(value, 0))
+    assert math.isfinite(kl.matmul(most, most, most).time(H100))
+
+
+def test_the_smallest_step_is_an_empty_cache() -> None:
+    step = kl.decode_step(LLAMA, context=0)
+    assert step.parts["attention"].flops == 4 * 64 * 128 * 80
+    assert LLAMA.kv_bytes(0) == 0
+
+
+@pytest.mark.parametrize("intensity", [1e-30, 1e30, np.array([1e-30, 1e30])])
+def test_the_roofline_has_no_edge(intensity: Any) -> None:
+    assert np.all(np.isfinite(kl.attainable(H100, intensity)))
+
+
+def test_slow_and_fast_chips_give_finite_times() -> None:
+    for speed in (1e-30, 1e30):
+        chip = Chip("odd", bandwidth=speed, peaks={"bf16": speed})
+        assert math.isfinite(STEP.time(chip))
+        assert 0 < STEP.utilization(chip) <= 1
