@@ -211,15 +211,15 @@ def _layer(block: Block, hidden: int, run: _Pass) -> dict[str, Part]:
     """The parts of one layer of `block`."""
     attention, mlp, n = block.attention, block.mlp, run.chips
     _check_division(attention.heads, attention.kv_heads, n)
-    kv_share = _kv_share(attention.kv_heads, n)
+    share = kv_share(attention.kv_heads, n)
     projections = (
         attention.head_weights(hidden) / n
-        + attention.kv_weights(hidden) * kv_share
+        + attention.kv_weights(hidden) * share
         + attention.shared_weights(hidden)
     )
     parts = {
         "projections": run.product("projections", projections, run.tokens),
-        "attention": _attention(block, run, kv_share),
+        "attention": _attention(block, run, share),
     }
     dense = mlp if isinstance(mlp, FeedForward) else mlp.shared
     if dense is not None:
@@ -242,11 +242,11 @@ def _experts(mlp: Experts, hidden: int, run: _Pass) -> Part:
     return one._replace(weight_bytes=touched * one.weight_bytes)
 
 
-def _attention(block: Block, run: _Pass, kv_share: Number) -> Part:
+def _attention(block: Block, run: _Pass, share: Number) -> Part:
     """Query-key pairs are calculated; cached rows are read, new rows written."""
     attention = block.attention
     window = attention.window
-    row = attention.kv_values * run.kv.bytes * kv_share
+    row = attention.kv_values * run.kv.bytes * share
     flops: Number = 0.0
     moved: Number = 0.0
     for group in run.groups:
@@ -287,7 +287,7 @@ def _larger(a: Number, b: int) -> Number:
     return np.maximum(a, b) if isinstance(a, np.ndarray) else max(a, b)
 
 
-def _kv_share(kv_heads: int, n: Number) -> Number:
+def kv_share(kv_heads: int, n: Number) -> Number:
     """The share of the KV heads on one chip: 1/n, but never less than one head."""
     if isinstance(n, np.ndarray):
         return np.maximum(1 / n, 1 / kv_heads)
