@@ -43,4 +43,6 @@ clean:  ## remove the environment, caches and test pictures (your answers stay)
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 study dev:
-	@$(PYTHON) tools/environment.py $@
+	@command -v "$(PYTHON)" >/dev/null || { echo "There is no $(PYTHON) here. Install Python" \
+	    "3.11 to 3.13, or name the one you have: make PYTHON=/path/to/python"; exit 1; }
+	@"$(PYTHON)" tools/environment.py $@

@@ -78,6 +78,6 @@ def matmul_ceiling(chip: str) -> float:
         row["chip"]: float(row["share_of_dense_bf16_peak"])
         for row in data.rows("matmul_ceilings.csv")
     }
-    if chip not in shares:
+    if not isinstance(chip, str) or chip not in shares:
         raise unknown_name("chip with a measured matmul ceiling", chip, shares)
     return shares[chip]

@@ -75,6 +75,8 @@ class Model:
         dimension("positions", self.positions, "parameters", least=0)
         if self.max_context is not None:
             dimension("max_context", self.max_context, "tokens")
+        if not isinstance(self.tied, bool):
+            raise wrong("tied", self.tied, "give True or False")
         if not isinstance(self.blocks, tuple) or not self.blocks:
             raise wrong("blocks", self.blocks, "give a tuple of at least one Block of layers")
         for block in self.blocks:

@@ -210,4 +210,4 @@ def _format_key(picture: Picture) -> None:
     for rate, mark in _FORMATS.items():
         _format_mark(ax, x, 0, rate)
         end_label(ax, x, 0, mark.name, dx=8)
-        x += 0.5 + 0.078 * len(mark.name)
+        x += 0.55 + 0.068 * len(mark.name)
