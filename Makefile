@@ -15,7 +15,7 @@ help:  ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
 
 lab: study  ## study: open the collection in JupyterLab
-	$(PY) -m jupyterlab $(AS_ROOT) $(ARGS) notebooks/00_welcome.ipynb
+	$(PY) -m jupyterlab $(AS_ROOT) --LabApp.default_url=/lab/tree/notebooks/00_welcome.ipynb $(ARGS)
 
 test: dev  ## every test, every notebook run again and compared, the pages in a browser
 	$(PY) -m pytest $(ARGS)
