@@ -211,10 +211,6 @@ class Block:
             raise wrong("parallel", self.parallel, "give True or False")
 
 
-def expert_parameters(experts: Experts, hidden: int) -> int:
-    return experts.each.weights(hidden) + experts.each.vectors
-
-
 def tensors_of(block: Block, hidden: int) -> dict[str, int]:
     """Parameters of one layer by group of tensors."""
     attention, mlp = block.attention, block.mlp
@@ -228,7 +224,8 @@ def tensors_of(block: Block, hidden: int) -> dict[str, int]:
         groups["feed_forward"] = mlp.weights(hidden)
         return groups
     groups["router"] = hidden * mlp.number
-    groups["experts"] = mlp.number * expert_parameters(mlp, hidden)
+    groups["experts"] = mlp.number * mlp.each.weights(hidden)
+    groups["expert_biases"] = mlp.number * mlp.each.vectors
     if mlp.shared is not None:
         groups["feed_forward"] = mlp.shared.weights(hidden)
         groups["norms"] += mlp.shared.vectors

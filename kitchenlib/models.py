@@ -34,7 +34,7 @@ from kitchenlib.inputs import (
     unknown_name,
     wrong,
 )
-from kitchenlib.layers import Block, Experts, LatentAttention, expert_parameters, tensors_of
+from kitchenlib.layers import Block, Experts, LatentAttention, tensors_of
 from kitchenlib.precision import TENSORS, number_format
 
 
@@ -120,7 +120,7 @@ class Model:
         idle = sum(
             block.layers
             * (block.mlp.number - block.mlp.per_token)
-            * expert_parameters(block.mlp, self.hidden)
+            * (block.mlp.each.weights(self.hidden) + block.mlp.each.vectors)
             for block in self.blocks
             if isinstance(block.mlp, Experts)
         )

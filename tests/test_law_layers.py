@@ -267,6 +267,7 @@ def test_a_mixed_step_is_both_with_the_weights_read_once(model: Model) -> None:
 def test_a_mixture_of_one_expert_is_dense_but_for_its_router(
     context: int, batch: int, weights: str, chips: int
 ) -> None:
+    assume(weights != "mxfp4-moe")  # the one format that treats experts differently
     attention, each = Attention(4, 2, 16), FeedForward(96)
     dense = made_up(Block(3, attention, each, norms=5))
     mixture = made_up(Block(3, attention, Experts(1, 1, each), norms=5))

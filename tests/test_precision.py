@@ -18,6 +18,7 @@ BITS = {
     "int4": 4,
     "int4-g128": 4 + (16 + 4) / 128,
     "mxfp4": 4 + 8 / 32,
+    "mxfp4-moe": 4 + 8 / 32,
     "nvfp4": 4 + 8 / 16,
     "Q8_0": 34 * 8 / 32,
     "Q4_0": 18 * 8 / 32,
@@ -110,3 +111,9 @@ def test_a_sparse_rate_is_refused_with_the_reason(name: str) -> None:
 def test_an_unknown_rate_is_refused_by_name(name: object) -> None:
     with pytest.raises(UnknownName, match=r"rate of a chip"):
         rate(name)  # type: ignore[arg-type]
+
+
+def test_gpt_oss_weighs_what_its_files_weigh_only_experts_are_in_mxfp4() -> None:
+    model = kl.model("gpt-oss-20b")
+    matrices = 24 * 32 * 3 * 2880 * 2880
+    assert model.weight_bytes("mxfp4-moe") == matrices * 4.25 / 8 + (model.params - matrices) * 2

@@ -3,6 +3,7 @@
 import ast
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -88,6 +89,7 @@ def test_the_requirements_end_with_the_package_itself():
     assert (ROOT / "requirements.txt").read_text().splitlines()[-1] == "-e ."
 
 
+@pytest.mark.skipif(not shutil.which("make"), reason="there is no make here")
 def test_make_help_lists_every_command():
     makefile = (ROOT / "Makefile").read_text()
     (phony,) = re.findall(r"^\.PHONY: (.*)$", makefile, re.MULTILINE)
