@@ -192,8 +192,15 @@ class Model:
             active = f" ({self.active_params / 1e9:.3g}B active)"
         return (
             f"<{self.name}: {self.params / 1e9:.3g}B parameters{active}, {self.layers} layers, "
-            f"{kinds}>"
+            f"{kinds}{f'; {self.caveat}' if self.caveat else ''}>"
         )
+
+    @property
+    def caveat(self) -> str:
+        """Where the shapes give another count than the published one: which, and why."""
+        if self.exact or self.published_total is None:
+            return ""
+        return f"published as {self.published_total / 1e9:.4g}B ({self.mismatch})"
 
 
 def _keys(config: str | PathLike[str] | Mapping[str, Any]) -> Mapping[str, Any]:

@@ -367,3 +367,12 @@ def test_every_row_of_a_data_file_is_whole(name: str) -> None:
         assert None not in row, "a row with more cells than the header"
         assert None not in row.values(), "a row with fewer cells than the header"
         assert not any(re.search(r"\s$|^\s", cell) for cell in row.values())
+
+
+def test_a_count_that_differs_from_the_published_one_is_explained_where_the_model_is_shown() -> (
+    None
+):
+    for model in kl.models():
+        assert bool(model.caveat) != model.exact
+        assert model.caveat in repr(model)
+    assert "published as 7B (name rounds" in repr(kl.model("Falcon-7B"))

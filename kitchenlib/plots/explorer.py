@@ -96,6 +96,7 @@ class Setting(NamedTuple):
         on = chip(self.chip)
         now = read(self.work(), on)
         waits = {"memory": "the chef waits", "compute": "the waiter waits"}[now.bound]
+        caveat = model(self.model).caveat
         return {
             "time": _duration(now.time),
             "bound": f"{now.bound} ({waits})",
@@ -105,6 +106,7 @@ class Setting(NamedTuple):
             "ridge": f"{significant(on.ridge(self.rate))} FLOP/byte ({self.rate})",
             "chef busy": percent(now.chef),
             "in memory": self._fit(on.memory_bytes),
+            **({"weights": caveat} if caveat else {}),
         }
 
     def _fit(self, capacity: float | None) -> str:
