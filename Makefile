@@ -15,7 +15,7 @@ help:  ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
 
 lab: study  ## study: open the collection in JupyterLab
-	$(PY) -m jupyterlab $(AS_ROOT) $(ARGS) notebooks/00_welcome.ipynb
+	$(PY) -m jupyterlab $(AS_ROOT) --LabApp.default_url=/lab/tree/notebooks/00_welcome.ipynb $(ARGS)
 
 test: dev  ## every test, every notebook run again and compared, the pages in a browser
 	$(PY) -m pytest $(ARGS)
@@ -43,4 +43,6 @@ clean:  ## remove the environment, caches and test pictures (your answers stay)
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 study dev:
-	@$(PYTHON) tools/environment.py $@
+	@command -v "$(PYTHON)" >/dev/null || { echo "There is no $(PYTHON) here. Install Python" \
+	    "3.11 to 3.13, or name the one you have: make PYTHON=/path/to/python"; exit 1; }
+	@"$(PYTHON)" tools/environment.py $@

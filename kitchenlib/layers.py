@@ -92,7 +92,6 @@ class LatentAttention:
     nope_dim: int
     rope_dim: int
     value_dim: int
-    window: None = None
 
     def __post_init__(self) -> None:
         for name in ("heads", "kv_rank", "nope_dim", "rope_dim", "value_dim"):
@@ -101,6 +100,7 @@ class LatentAttention:
             dimension("q_rank", self.q_rank, "values")
 
     kind = "MLA"
+    window = None
     kv_heads = 1  # one latent serves all heads, so every chip keeps it whole
 
     @property
@@ -207,10 +207,8 @@ class Block:
             raise wrong("attention", self.attention, "give an Attention or a LatentAttention")
         if not isinstance(self.mlp, (FeedForward, Experts)):
             raise wrong("mlp", self.mlp, "give a FeedForward or Experts")
-
-
-def expert_parameters(experts: Experts, hidden: int) -> int:
-    return experts.each.weights(hidden) + experts.each.vectors
+        if not isinstance(self.parallel, bool):
+            raise wrong("parallel", self.parallel, "give True or False")
 
 
 def tensors_of(block: Block, hidden: int) -> dict[str, int]:
@@ -226,7 +224,8 @@ def tensors_of(block: Block, hidden: int) -> dict[str, int]:
         groups["feed_forward"] = mlp.weights(hidden)
         return groups
     groups["router"] = hidden * mlp.number
-    groups["experts"] = mlp.number * expert_parameters(mlp, hidden)
+    groups["experts"] = mlp.number * mlp.each.weights(hidden)
+    groups["expert_biases"] = mlp.number * mlp.each.vectors
     if mlp.shared is not None:
         groups["feed_forward"] = mlp.shared.weights(hidden)
         groups["norms"] += mlp.shared.vectors

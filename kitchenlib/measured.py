@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 
+from numpy.typing import ArrayLike
+
 from kitchenlib import data
 from kitchenlib.inputs import unknown_name
 from kitchenlib.models import Model, layer_matrices
@@ -61,7 +63,7 @@ def layer_times(model: str = "Llama-2-70B") -> tuple[LayerTime, ...]:
     return tuple(sorted(rows, key=lambda row: row.tokens))
 
 
-def layer_work(model: Model, tokens: int) -> Work:
+def layer_work(model: Model, tokens: ArrayLike) -> Work:
     """The law's work for the matrix products of one layer of `model`, matrix by matrix."""
     parts: dict[str, Part] = {}
     for name, inputs, outputs in layer_matrices(model):
@@ -78,6 +80,6 @@ def matmul_ceiling(chip: str) -> float:
         row["chip"]: float(row["share_of_dense_bf16_peak"])
         for row in data.rows("matmul_ceilings.csv")
     }
-    if chip not in shares:
+    if not isinstance(chip, str) or chip not in shares:
         raise unknown_name("chip with a measured matmul ceiling", chip, shares)
     return shares[chip]

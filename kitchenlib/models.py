@@ -34,7 +34,7 @@ from kitchenlib.inputs import (
     unknown_name,
     wrong,
 )
-from kitchenlib.layers import Block, Experts, LatentAttention, expert_parameters, tensors_of
+from kitchenlib.layers import Block, Experts, LatentAttention, tensors_of
 from kitchenlib.precision import TENSORS, number_format
 
 
@@ -75,6 +75,8 @@ class Model:
         dimension("positions", self.positions, "parameters", least=0)
         if self.max_context is not None:
             dimension("max_context", self.max_context, "tokens")
+        if not isinstance(self.tied, bool):
+            raise wrong("tied", self.tied, "give True or False")
         if not isinstance(self.blocks, tuple) or not self.blocks:
             raise wrong("blocks", self.blocks, "give a tuple of at least one Block of layers")
         for block in self.blocks:
@@ -118,7 +120,7 @@ class Model:
         idle = sum(
             block.layers
             * (block.mlp.number - block.mlp.per_token)
-            * expert_parameters(block.mlp, self.hidden)
+            * (block.mlp.each.weights(self.hidden) + block.mlp.each.vectors)
             for block in self.blocks
             if isinstance(block.mlp, Experts)
         )
@@ -190,8 +192,15 @@ class Model:
             active = f" ({self.active_params / 1e9:.3g}B active)"
         return (
             f"<{self.name}: {self.params / 1e9:.3g}B parameters{active}, {self.layers} layers, "
-            f"{kinds}>"
+            f"{kinds}{f'; {self.caveat}' if self.caveat else ''}>"
         )
+
+    @property
+    def caveat(self) -> str:
+        """Where the shapes give another count than the published one: which, and why."""
+        if self.exact or self.published_total is None:
+            return ""
+        return f"published as {self.published_total / 1e9:.4g}B ({self.mismatch})"
 
 
 def _keys(config: str | PathLike[str] | Mapping[str, Any]) -> Mapping[str, Any]:

@@ -171,14 +171,14 @@ class _Pass(NamedTuple):
     rates: tuple[str, ...]
     chips: Number
 
-    def product(self, tensor: str, matrix: Number, rows: Number, vectors: Number = 0) -> Part:
-        """`rows` rows through a `matrix` of so many weights; `vectors` are read along with it.
+    def product(self, tensor: str, matrix: Number, rows: Number) -> Part:
+        """`rows` rows through a `matrix` of so many weights.
 
         What the format leaves in 16 bit is multiplied in 16 bit.
         """
         width = self.weights.bytes_of(tensor)
         rates = ("bf16",) if tensor in self.weights.keeps else self.rates
-        return Part(FLOP_PER_MULTIPLY_ADD * matrix * rows, (matrix + vectors) * width, rates=rates)
+        return Part(FLOP_PER_MULTIPLY_ADD * matrix * rows, matrix * width, rates=rates)
 
 
 def _forward(
@@ -237,9 +237,10 @@ def _layer(block: Block, hidden: int, run: _Pass) -> dict[str, Part]:
 def _experts(mlp: Experts, hidden: int, run: _Pass) -> Part:
     """FLOPs of the experts each token visits; bytes of the distinct ones all tokens touch."""
     matrix = mlp.each.weights(hidden) / run.chips
-    one = run.product("experts", matrix, mlp.per_token * run.tokens, mlp.each.vectors)
+    one = run.product("experts", matrix, mlp.per_token * run.tokens)
+    biases = mlp.each.vectors * run.weights.bytes_of("expert_biases")
     touched = expected_distinct(mlp.number, mlp.per_token, run.tokens)
-    return one._replace(weight_bytes=touched * one.weight_bytes)
+    return one._replace(weight_bytes=touched * (one.weight_bytes + biases))
 
 
 def _attention(block: Block, run: _Pass, share: Number) -> Part:

@@ -13,10 +13,20 @@ from kitchenlib.inputs import unknown_name
 from kitchenlib.units import BITS_PER_BYTE
 
 #: The groups of tensors a model consists of. A format may leave some of them in 16 bit.
-TENSORS = ("embedding", "lm_head", "norms", "router", "projections", "feed_forward", "experts")
+TENSORS = (
+    "embedding",
+    "lm_head",
+    "norms",
+    "router",
+    "projections",
+    "feed_forward",
+    "experts",
+    "expert_biases",
+)
 
-_ENDS = frozenset({"embedding", "lm_head", "norms", "router"})
-_NORMS = frozenset({"norms", "router"})
+_NORMS = frozenset({"norms", "router", "expert_biases"})
+_ENDS = _NORMS | {"embedding", "lm_head"}
+_ALL_BUT_EXPERTS = _ENDS | {"projections", "feed_forward"}
 
 
 @dataclass(frozen=True)
@@ -68,6 +78,7 @@ _FORMATS = {
         Format("int4", 4, _16BIT, _ALL, "ideal: four bits, no scales, every tensor"),
         Format("int4-g128", _grouped(4, 128, 16, 4), _16BIT, _ENDS, "GPTQ/AWQ, group 128"),
         Format("mxfp4", _grouped(4, 32, 8), _16BIT, _ENDS, "OCP MX: 32 values, 8-bit scale"),
+        Format("mxfp4-moe", _grouped(4, 32, 8), _16BIT, _ALL_BUT_EXPERTS, "mxfp4 as in gpt-oss"),
         Format("nvfp4", _grouped(4, 16, 8), _16BIT, _ENDS, "16 values, FP8 scale"),
         Format("Q8_0", _grouped(8, 32, 16), _16BIT, _NORMS, "GGUF: 34 bytes per 32 weights"),
         Format("Q4_0", _grouped(4, 32, 16), _16BIT, _NORMS, "GGUF: 18 bytes per 32 weights"),

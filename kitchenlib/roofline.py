@@ -7,8 +7,10 @@ and bytes to move. Put on a `Chip` it gives times. Two of them:
   operators of max(compute, memory, interconnect). This is the ideal time.
 - ``floor``: max of the sums, as if everything overlapped perfectly. No measurement can beat it.
 
-Both are lower bounds: peaks and bandwidths are data-sheet values, caches are ignored, activations
-between operators are not counted. `time` is at most three times `floor` (twice with one chip).
+`floor` is a lower bound whatever overlaps, `time` is one as long as no two operators do: peaks
+and bandwidths are data-sheet values, activations between operators are not counted. (A model so
+small that it stays in a cache could beat both: caches are ignored.) `time` is at most three times
+`floor`, and twice with one chip.
 
 Source of the law: Williams, Waterman, Patterson, "Roofline", CACM 2009.
 """

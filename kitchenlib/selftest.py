@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import sys
 from importlib import metadata
 
@@ -37,10 +36,9 @@ def _python() -> str:
 
 
 def _package(name: str) -> str:
-    try:
+    try:  # the version alone: importing JupyterLab into a kernel takes seconds
         found = metadata.version(name)
-        importlib.import_module(name)
-    except (ImportError, metadata.PackageNotFoundError):
+    except metadata.PackageNotFoundError:
         return f"{name} is missing. {_CURE}"
     if _numbers(found) < _numbers(_PACKAGES[name]):
         return f"{name} {found} is too old: {_PACKAGES[name]} or newer is needed. {_CURE}"

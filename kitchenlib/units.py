@@ -25,8 +25,7 @@ FLOP_PER_MULTIPLY_ADD = 2
 BITS_PER_BYTE = 8
 
 _PREFIXES = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
-_SMALL = ((1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))
-_TIMES = ("s",)
+_SECONDS = ((1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))
 
 
 @overload
@@ -44,15 +43,15 @@ def human(value: float, unit: str = "", digits: int = 3) -> str:
     >>> human(137_953_296_384, "B"), human(3.35e12, "B/s"), human(0.0414, "s")
     ('138 GB', '3.35 TB/s', '41.4 ms')
 
-    Prefixes below one (milli, micro) are used for seconds only: nobody speaks of millibytes.
+    Seconds take the prefixes below one, everything else those above: nobody speaks of millibytes
+    or kiloseconds.
     """
     value = _scalar(value)
     if not math.isfinite(value):
         return f"{value} {unit}".strip()
     if value == 0:
         return f"0 {unit}".strip()
-    small = unit in _TIMES and abs(value) < 1
-    table = _SMALL if small else _PREFIXES
+    table = _SECONDS if unit == "s" else _PREFIXES
     rounded = _rounded(value, digits)
     scale, prefix = next((p for p in table if abs(rounded) >= p[0]), table[-1])
     return f"{significant(rounded / scale, digits)} {prefix}{unit}".strip()

@@ -25,7 +25,7 @@ from kitchenlib.plots.explorer import PHASES, WORKED, RooflineStage, Setting
 from kitchenlib.plots.style import Stage
 from kitchenlib.plots.welcome import GUESTS, Taste
 
-_WAIT = 0.01  # seconds: long enough to skip what a dragged slider has overtaken, too short to see
+_WAIT = 0.005  # seconds: long enough to skip what a dragged slider has overtaken, too short to see
 _LABEL = {"description_width": "12em"}
 
 # --- controls ----------------------------------------------------------------------------------
@@ -167,18 +167,21 @@ class RooflineExplorer(Explorer):
         setting: keywords of `kitchenlib.plots.explorer.Setting`: chip, model, phase ("decode" or
             "prefill"), batch, tokens, weights, kv.
 
-    Raises ``ValueError`` for a value that the control does not offer.
+    Raises `UnknownName` that lists near matches for a name that is in no catalogue, ``ValueError``
+    that lists the choices for a value that the control does not offer.
     """
 
     stage: RooflineStage
 
     def __init__(self, **setting: Any) -> None:
         start = WORKED._replace(**setting)
-        formats = [form.name for form in precision.formats()]
+        of, on = model(start.model), chip(start.chip)  # by any of their names
+        form = precision.number_format(start.weights)
+        formats = [each.name for each in precision.formats()]
         controls = {
-            "chip": menu("chip", _labels(), start.chip),
-            "model": menu("model", [each.name for each in models()], start.model),
-            "weights": menu("weights (format)", formats, start.weights),
+            "chip": menu("chip", _labels(), on.name),
+            "model": menu("model", [each.name for each in models()], of.name),
+            "weights": menu("weights (format)", formats, form.name),
             "kv": menu("notes (format)", ("bf16", "fp8", "int4"), start.kv),
             "phase": menu("phase", PHASES, start.phase),
             "batch": Sizes("guests (batch)", powers_of_two(1, 1024), start.batch),

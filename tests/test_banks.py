@@ -10,7 +10,6 @@ from random import Random
 from typing import Any
 
 import pytest
-from example_bank import BANK as EXAMPLE
 
 from kitchenlib import exercises
 from kitchenlib.exercises import Bank, Prediction, Question, Store
@@ -18,6 +17,7 @@ from kitchenlib.exercises.cards import Card, written
 from kitchenlib.exercises.checking import judge, paired, reading_of
 from kitchenlib.exercises.reading import lettered
 from kitchenlib.exercises.slips import slips
+from tests.example_bank import BANK as EXAMPLE
 
 FRAMEWORK = {"asking", "bank", "cards", "checking", "predicting", "reading", "slips", "store"}
 MODULES = [

@@ -14,13 +14,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from example_bank import BANDWIDTH, BANK, PEAK, floor_ms, notes, ridge
 
 from kitchenlib.exercises import Bank, Feedback, Mistake, Question, Store
 from kitchenlib.exercises.cards import Card, spoken, to_html, to_text
 from kitchenlib.exercises.checking import judge
 from kitchenlib.exercises.slips import slips
 from kitchenlib.inputs import UnknownName
+from tests.example_bank import BANDWIDTH, BANK, PEAK, floor_ms, notes, ridge
 
 
 def check(key: str, answer: Any = ...) -> Feedback:
@@ -311,7 +311,7 @@ def test_a_function_that_knows_a_few_cases_fails() -> None:
 
 
 def test_a_function_is_tried_with_the_same_inputs_everywhere() -> None:
-    program = "from example_bank import BANK; print(*BANK.questions['floor'].calls)"
+    program = "from tests.example_bank import BANK; print(*BANK.questions['floor'].calls)"
     elsewhere = subprocess.run(
         [sys.executable, "-c", program],
         cwd=Path(__file__).parent,

@@ -288,13 +288,13 @@ def test_another_architecture_is_refused_by_name(model_type: str) -> None:
 
 @pytest.mark.parametrize("model_type", [["llama"], 3, {}, ""])
 def test_a_model_type_is_a_word(model_type: object) -> None:
-    with pytest.raises(UnknownName, match="is not read here"):
+    with pytest.raises(UnknownName, match=r"is not read here"):
         Model.from_config(shipped("Llama-2-70B") | {"model_type": model_type})
 
 
 @pytest.mark.parametrize("config", [{}, {"hidden_size": 1}, {"model_type": None}])
 def test_a_config_names_its_architecture(config: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match='no "model_type"'):
+    with pytest.raises(ValueError, match=r'no "model_type"'):
         Model.from_config(config)
 
 
@@ -365,13 +365,13 @@ def test_some_sizes_may_be_zero(key: str, value: Any) -> None:
 @pytest.mark.parametrize("value", BROKEN, ids=str)
 def test_patterns_of_layers_are_checked_too(value: Any) -> None:
     gemma = without(shipped("Gemma-3-27B"), "layer_types")
-    with pytest.raises(ValueError, match='"sliding_window_pattern" = '):
+    with pytest.raises(ValueError, match=r'"sliding_window_pattern" = '):
         Model.from_config(gemma | {"sliding_window_pattern": value})
     qwen = without(shipped("Qwen2.5-7B"), "layer_types") | {"use_sliding_window": True}
-    with pytest.raises(ValueError, match='"max_window_layers" = '):
+    with pytest.raises(ValueError, match=r'"max_window_layers" = '):
         Model.from_config(qwen | {"sliding_window": 4096, "max_window_layers": value})
     if value != [4096]:
-        with pytest.raises(ValueError, match='"mlp_only_layers" = '):
+        with pytest.raises(ValueError, match=r'"mlp_only_layers" = '):
             Model.from_config(shipped("Qwen3-30B-A3B") | {"mlp_only_layers": value})
 
 
@@ -384,40 +384,42 @@ def test_a_flag_is_true_or_false(key: str, value: Any) -> None:
 
 def test_heads_must_divide() -> None:
     llama = without(shipped("Llama-2-70B"), "head_dim")
-    with pytest.raises(ValueError, match="60 query heads do not divide over 8 key/value heads"):
+    with pytest.raises(ValueError, match=r"60 query heads do not divide over 8 key/value heads"):
         Model.from_config(llama | {"num_attention_heads": 60, "head_dim": 128})
-    with pytest.raises(ValueError, match='"hidden_size" 8192 does not divide over 72 heads'):
+    with pytest.raises(ValueError, match=r'"hidden_size" 8192 does not divide over 72 heads'):
         Model.from_config(llama | {"num_attention_heads": 72})
 
 
 def test_no_token_visits_more_experts_than_there_are() -> None:
-    with pytest.raises(ValueError, match="cannot visit more than the 8 experts"):
+    with pytest.raises(ValueError, match=r"cannot visit more than the 8 experts"):
         Model.from_config(shipped("Mixtral-8x7B-v0.1") | {"num_experts_per_tok": 9})
 
 
 def test_layer_types_name_every_layer_with_a_known_kind() -> None:
     gemma = shipped("Gemma-2-9B")
     kinds = gemma["layer_types"]
-    with pytest.raises(ValueError, match='names 41 layers, "num_hidden_layers" says 42'):
+    with pytest.raises(ValueError, match=r'names 41 layers, "num_hidden_layers" says 42'):
         Model.from_config(gemma | {"layer_types": kinds[1:]})
     for other in ("linear_attention", "", None, 7, ["full_attention"]):
-        with pytest.raises(ValueError, match='"layer_types" = .*full_attention, sliding_attention'):
+        with pytest.raises(
+            ValueError, match=r'"layer_types" = .*full_attention, sliding_attention'
+        ):
             Model.from_config(gemma | {"layer_types": [*kinds[1:], other]})
     for no_list in ("full_attention", 42, {"full_attention": 42}):
-        with pytest.raises(ValueError, match='"layer_types" = .*give a list'):
+        with pytest.raises(ValueError, match=r'"layer_types" = .*give a list'):
             Model.from_config(gemma | {"layer_types": no_list})
 
 
 def test_layers_that_slide_need_a_window() -> None:
     config = shipped("Gemma-2-9B") | {"sliding_window": None}
-    with pytest.raises(ValueError, match='lacks "sliding_window": give a whole number of tokens'):
+    with pytest.raises(ValueError, match=r'lacks "sliding_window": give a whole number of tokens'):
         Model.from_config(config)
 
 
 @pytest.mark.parametrize("config", [None, 3, b"config.json", ["llama"], object()], ids=str)
 def test_a_config_is_a_path_or_a_dict(config: Any) -> None:
     with pytest.raises(
-        ValueError, match="give the path of a config.json, or its content as a dict"
+        ValueError, match=r"give the path of a config.json, or its content as a dict"
     ):
         Model.from_config(config)
 
@@ -425,7 +427,7 @@ def test_a_config_is_a_path_or_a_dict(config: Any) -> None:
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"there is no file .*nowhere.json"):
         Model.from_config(tmp_path / "nowhere.json")
-    with pytest.raises(ValueError, match="cannot be read as a config.json"):
+    with pytest.raises(ValueError, match=r"cannot be read as a config.json"):
         Model.from_config(tmp_path)  # a folder
 
 
@@ -433,7 +435,7 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
 def test_a_file_that_is_not_json_is_named(tmp_path: Path, content: str) -> None:
     path = tmp_path / "config.json"
     path.write_text(content)
-    with pytest.raises(ValueError, match="config.json cannot be read as a config.json"):
+    with pytest.raises(ValueError, match=r"config.json cannot be read as a config.json"):
         Model.from_config(path)
 
 
@@ -441,12 +443,12 @@ def test_a_file_that_is_not_json_is_named(tmp_path: Path, content: str) -> None:
 def test_a_file_holds_one_object(tmp_path: Path, content: str) -> None:
     path = tmp_path / "config.json"
     path.write_text(content)
-    with pytest.raises(ValueError, match="one object with keys"):
+    with pytest.raises(ValueError, match=r"one object with keys"):
         Model.from_config(path)
 
 
 def test_a_file_that_is_no_text_is_named(tmp_path: Path) -> None:
     path = tmp_path / "model.gguf"
     path.write_bytes(b"GGUF\xff\xfe\x00\x01")
-    with pytest.raises(ValueError, match="cannot be read as a config.json"):
+    with pytest.raises(ValueError, match=r"cannot be read as a config.json"):
         Model.from_config(path)

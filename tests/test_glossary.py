@@ -9,7 +9,7 @@ from tools import sources
 
 NOTEBOOKS = Path(__file__).parent.parent / "notebooks"
 TERMS = sources.glossary_terms(NOTEBOOKS)
-# Everyday words, headings of the glossary's sections: linked where it helps, not wherever they stand.
+# Everyday words and the headings of sections: linked where it helps, not wherever they stand.
 EVERYDAY = {
     "the kitchen", "words and numbers that go in", "work and speed", "serving a model", "chips",
     "batch", "byte", "context", "layer", "prompt", "weight", "cut", "peak",

@@ -73,31 +73,31 @@ def kind(value: Any) -> str:
 
 @pytest.mark.parametrize("value", NO_NUMBER + NO_SIZE + NO_COUNT, ids=kind)
 def test_a_count_is_a_whole_number_above_zero(value: Any) -> None:
-    with pytest.raises(ValueError, match="batch.*whole number of sequences, from 1 to 2"):
+    with pytest.raises(ValueError, match=r"batch.*whole number of sequences, from 1 to 2"):
         count("batch", value, "sequences")
 
 
 @pytest.mark.parametrize("value", [*NO_NUMBER, *NO_SIZE, 0, 0.0, [1.0, 0.0], 1e31], ids=kind)
 def test_a_positive_number_is_finite_and_above_zero(value: Any) -> None:
-    with pytest.raises(ValueError, match="speed.*number of bytes per second, above 0 and finite"):
+    with pytest.raises(ValueError, match=r"speed.*number of bytes per second, above 0 and finite"):
         positive("speed", value, "bytes per second")
 
 
 @pytest.mark.parametrize("value", [*NO_NUMBER, math.nan, math.inf, [0.0, -math.inf]], ids=kind)
 def test_a_real_number_is_finite(value: Any) -> None:
-    with pytest.raises(ValueError, match="mass.*finite number of bytes"):
+    with pytest.raises(ValueError, match=r"mass.*finite number of bytes"):
         real("mass", value, "bytes")
 
 
-@pytest.mark.parametrize("value", [*NO_NUMBER, *NO_SIZE, *NO_COUNT, [1], np.array([1, 2])], ids=kind)
+@pytest.mark.parametrize("value", [*NO_NUMBER, *NO_SIZE, *NO_COUNT, [1], [1, 2]], ids=kind)
 def test_a_dimension_is_one_whole_number(value: Any) -> None:
-    with pytest.raises(ValueError, match="heads.*whole number of query heads"):
+    with pytest.raises(ValueError, match=r"heads.*whole number of query heads"):
         dimension("heads", value, "query heads")
 
 
 @pytest.mark.parametrize("value", [*NO_NUMBER, *NO_SIZE, 0, [1.0]], ids=kind)
 def test_a_quantity_is_one_number_above_zero(value: Any) -> None:
-    with pytest.raises(ValueError, match="power.*number of watts"):
+    with pytest.raises(ValueError, match=r"power.*number of watts"):
         quantity("power", value, "watts")
 
 
@@ -110,7 +110,7 @@ def test_a_whole_number_comes_back_as_it_is(value: int) -> None:
 
 @given(st.lists(st.integers(0, 10**9), min_size=1))
 def test_lists_become_arrays_of_float64(values: list[int]) -> None:
-    array = count("n", values, "things", least=0)  # type: ignore[arg-type]
+    array = count("n", values, "things", least=0)
     assert isinstance(array, np.ndarray)
     assert array.dtype == np.float64
     assert array.tolist() == values
@@ -155,7 +155,7 @@ def test_shapes_that_do_not_fit_are_named() -> None:
 
 def test_the_thing_is_asked_for_where_its_name_was_given() -> None:
     instance("chip", "H100 SXM", str, "'H100 SXM'")
-    with pytest.raises(ValueError, match="chip = 'H100 SXM' will not do: give a int, for example 3"):
+    with pytest.raises(ValueError, match=r"^chip = 'H100 SXM' will not do: give a int, for"):
         instance("chip", "H100 SXM", int, "3")
 
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from law_models import H100, MODELS, any_format, any_model, doubled
 
 import kitchenlib as kl
 from kitchenlib import Chip, Model, Part, Work
 from kitchenlib.roofline import BOUNDS
+from tests.law_models import H100, MODELS, any_format, any_model, doubled, fixture
 
 contexts = st.integers(0, 100_000)
 batches = st.integers(1, 2_000)
@@ -27,7 +28,7 @@ def any_work(draw: st.DrawFn) -> Work:
     chips = draw(st.sampled_from([1, 2, 4]))
     for block in model.blocks:  # as many chips as the query heads divide over
         chips = 1 if block.attention.heads % chips else chips
-    formats = {"weights": weights, "kv": kv, "chips": chips}
+    formats: dict[str, Any] = {"weights": weights, "kv": kv, "chips": chips}
     prompt = draw(prompts)
     cached = draw(st.integers(0, prompt - 1))
     match draw(st.integers(0, 2)):
@@ -101,9 +102,7 @@ def test_time_rises_with_context(model: Model, context: int, batch: int) -> None
 
 
 @given(any_model(), prompts, batches)
-def test_twice_the_layers_are_twice_the_layers_work(
-    model: Model, prompt: int, batch: int
-) -> None:
+def test_twice_the_layers_are_twice_the_layers_work(model: Model, prompt: int, batch: int) -> None:
     once, twice = (kl.prefill(m, prompt, batch) for m in (model, doubled(model)))
     assert once.parts.keys() == twice.parts.keys()
     for name, part in once.parts.items():
@@ -123,7 +122,9 @@ def test_no_format_of_16_bit_or_less_streams_more_than_bf16(
         if form.bits == 16:
             assert (other.weight_bytes, other.kv_bytes) == (plain.weight_bytes, plain.kv_bytes)
         elif form.bits < 16:
-            assert other.weight_bytes < plain.weight_bytes
+            lighter = any(n for group, n in model.tensors.items() if group not in form.keeps)
+            assert (other.weight_bytes < plain.weight_bytes) == lighter
+            assert other.weight_bytes <= plain.weight_bytes
             assert other.kv_bytes < plain.kv_bytes
         assert other.flops == plain.flops
 
@@ -153,6 +154,18 @@ def test_attention_multiplies_in_16_bit_whatever_the_weights() -> None:
     assert parts[0].sides(H100)[0] == parts[1].sides(H100)[0]
 
 
+def test_tensors_kept_in_16_bit_multiply_in_16_bit() -> None:
+    """FP8 weights leave the LM head alone; whoever names a rate gets it for the rest."""
+    llama = kl.model("Llama-3.1-8B")
+    plain, fp8, named = (
+        kl.prefill(llama, 4096, batch=8, weights=weights, compute=compute).parts
+        for weights, compute in (("bf16", None), ("fp8", None), ("fp8", "int8"))
+    )
+    assert plain["lm_head"] == fp8["lm_head"] == named["lm_head"]
+    assert fp8["feed_forward"].sides(H100)[0] < plain["feed_forward"].sides(H100)[0]
+    assert named["feed_forward"].rates == ("int8",)
+
+
 def test_a_chip_without_an_eight_bit_peak_multiplies_fp8_weights_in_16_bit() -> None:
     a100, llama = kl.chip("A100 SXM 80GB"), kl.model("Llama-2-7B")
     fp8, int8 = (kl.prefill(llama, 4096, weights=w).time(a100) for w in ("fp8", "int8"))
@@ -165,6 +178,16 @@ def test_a_chip_with_one_peak_needs_no_other() -> None:
     step = kl.decode_step(kl.model("SmolLM2-135M"), context=100, weights="fp32", kv="fp32")
     assert step.bound(desk) == "memory"
     assert step.floor(desk) == step.bytes / desk.bandwidth
+
+
+@pytest.mark.parametrize(
+    "row", fixture("decode_speeds.csv"), ids=lambda row: " ".join(row.values())[:40]
+)
+def test_no_published_decode_speed_beats_the_law(row: dict[str, str]) -> None:
+    step = kl.decode_step(kl.model(row["model"]), context=0, weights=row["weights"])
+    floor = step.floor(kl.chip(row["chip"]))
+    measured = float(row["tokens_per_second"])
+    assert 0.3 / floor < measured < 1 / floor
 
 
 def test_the_roofline_is_a_slope_and_a_roof() -> None:

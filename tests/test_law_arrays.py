@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from law_models import H100, MODELS, any_model
 
 import kitchenlib as kl
 from kitchenlib import Model, Work
+from tests.law_models import H100, MODELS, any_model
 
 Law = Callable[..., Any]
 
@@ -138,18 +138,19 @@ def test_sizes_beyond_every_context_stay_exact() -> None:
     assert window.parts["attention"].flops == 4 * 32 * 128 * 32 * 4096
 
 
-class TestMatmul:
-    SIZES = {"tokens": [1, 7, 4096], "inputs": [1, 8192, 3], "outputs": [1, 1024, 28672]}
+@pytest.mark.parametrize("swept", ["tokens", "inputs", "outputs"])
+def test_a_matrix_product_takes_arrays(swept: str) -> None:
+    sizes: dict[str, Any] = {"tokens": 5, "inputs": 64, "outputs": 128}
+    values = [1, 7, 4096, 28_672]
+    assert_equals_loop(
+        kl.matmul(**sizes | {swept: np.array(values)}),
+        lambda value: kl.matmul(**sizes | {swept: value}),
+        values,
+    )
 
-    @pytest.mark.parametrize("swept", SIZES)
-    def test_an_array_equals_a_loop(self, swept: str) -> None:
-        sizes: dict[str, Any] = {"tokens": 5, "inputs": 64, "outputs": 128}
-        values = self.SIZES[swept]
-        assert_equals_loop(
-            kl.matmul(**sizes | {swept: np.array(values)}),
-            lambda value: kl.matmul(**sizes | {swept: value}),
-            values,
-        )
+
+def assert_close(found: Any, expected: list[Any]) -> None:
+    np.testing.assert_allclose(found, np.array(expected), rtol=1e-13)
 
 
 def test_experts_touched_takes_arrays() -> None:
@@ -159,25 +160,23 @@ def test_experts_touched_takes_arrays() -> None:
         kl.experts_touched(int(e), int(k), int(b))
         for e, k, b in zip(experts, per_token, tokens, strict=True)
     ]
-    np.testing.assert_allclose(found, expected, rtol=1e-13)
-    np.testing.assert_allclose(
-        kl.experts_touched(16, 1, np.array([1, 32])),
-        [kl.experts_touched(16, 1, 1), kl.experts_touched(16, 1, 32)],
-    )
+    assert_close(found, expected)
+    swept = kl.experts_touched(16, 1, np.array([1, 32]))
+    assert_close(swept, [kl.experts_touched(16, 1, 1), kl.experts_touched(16, 1, 32)])
 
 
 def test_attainable_takes_arrays() -> None:
     intensities = np.geomspace(0.1, 1e5, 50)
     expected = [kl.attainable(H100, float(x)) for x in intensities]
-    np.testing.assert_allclose(kl.attainable(H100, intensities), expected, rtol=1e-15)
+    assert_close(kl.attainable(H100, intensities), expected)
 
 
 @pytest.mark.parametrize("model", MODELS, ids=str)
 def test_kv_bytes_takes_arrays(model: Model) -> None:
     tokens = np.array([0, 1, 127, 128, 129, 1024, 4095, 4096, 4097, 131_072])
     expected = [model.kv_bytes(int(t)) for t in tokens]
-    np.testing.assert_allclose(model.kv_bytes(tokens), expected, rtol=1e-15)
+    assert_close(model.kv_bytes(tokens), expected)
 
 
 def test_kilograms_take_arrays() -> None:
-    np.testing.assert_allclose(kl.kg(np.array([1e9, 140e9])), [1, 140])
+    assert_close(kl.kg(np.array([1e9, 140e9])), [1, 140])

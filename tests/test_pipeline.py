@@ -237,7 +237,8 @@ def test_widget_views_timestamps_and_counts_are_normalised():
 )
 def test_an_output_that_no_reader_can_use_is_a_fault(output, message):
     notebook = new_notebook(cells=[new_code_cell("1", outputs=[output])])
-    assert re.search(message, *notebooks.faults(notebook))
+    (fault,) = notebooks.faults(notebook)
+    assert re.search(message, fault)
 
 
 # --- what the Markdown says ----------------------------------------------------------------------

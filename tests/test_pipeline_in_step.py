@@ -20,9 +20,7 @@ _SVG = re.compile(r'src=\\?"data:image/svg\+xml;base64,([^"\\]+)')
 each_product = pytest.mark.parametrize(
     "path", PRODUCTS, ids=lambda path: str(path.relative_to(FOLDER))
 )
-each_source = pytest.mark.parametrize(
-    "source", sources.sources(FOLDER), ids=lambda path: path.stem
-)
+each_source = pytest.mark.parametrize("source", sources.sources(FOLDER), ids=lambda path: path.stem)
 
 
 def stored(path: Path) -> NotebookNode:
@@ -70,7 +68,7 @@ def pictures(cell: NotebookNode) -> list[bytes]:
     found = []
     for output in cell.get("outputs", ()):
         data = output.get("data", {})
-        found += _SVG.findall(data.get("text/html", "")) + [data.get("image/png", "")]
+        found += [*_SVG.findall(data.get("text/html", "")), data.get("image/png", "")]
     return [base64.b64decode(picture) for picture in found if picture]
 
 

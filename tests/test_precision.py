@@ -18,6 +18,7 @@ BITS = {
     "int4": 4,
     "int4-g128": 4 + (16 + 4) / 128,
     "mxfp4": 4 + 8 / 32,
+    "mxfp4-moe": 4 + 8 / 32,
     "nvfp4": 4 + 8 / 16,
     "Q8_0": 34 * 8 / 32,
     "Q4_0": 18 * 8 / 32,
@@ -91,22 +92,28 @@ def test_rates_are_known_by_name() -> None:
 
 @pytest.mark.parametrize("name", ["", "int5", "BF16 ", None, 16, b"bf16", ["bf16"]])
 def test_an_unknown_format_is_refused_by_name(name: object) -> None:
-    with pytest.raises(UnknownName, match="number format"):
+    with pytest.raises(UnknownName, match=r"number format"):
         kl.number_format(name)  # type: ignore[arg-type]
 
 
 def test_a_misspelt_format_finds_its_neighbours() -> None:
-    with pytest.raises(UnknownName, match="'int4-g64'.*Did you mean: int4-g128"):
+    with pytest.raises(UnknownName, match=r"'int4-g64'.*Did you mean: int4-g128"):
         kl.number_format("int4-g64")
 
 
 @pytest.mark.parametrize("name", ["sparse", "bf16 sparse", "fp8-sparsity", "2:4 Sparse"])
 def test_a_sparse_rate_is_refused_with_the_reason(name: str) -> None:
-    with pytest.raises(UnknownName, match="skipped products"):
+    with pytest.raises(UnknownName, match=r"skipped products"):
         rate(name)
 
 
 @pytest.mark.parametrize("name", ["tf32", "", None, 8, ["bf16"], b"bf16"])
 def test_an_unknown_rate_is_refused_by_name(name: object) -> None:
-    with pytest.raises(UnknownName, match="rate of a chip"):
+    with pytest.raises(UnknownName, match=r"rate of a chip"):
         rate(name)  # type: ignore[arg-type]
+
+
+def test_gpt_oss_weighs_what_its_files_weigh_only_experts_are_in_mxfp4() -> None:
+    model = kl.model("gpt-oss-20b")
+    matrices = 24 * 32 * 3 * 2880 * 2880
+    assert model.weight_bytes("mxfp4-moe") == matrices * 4.25 / 8 + (model.params - matrices) * 2

@@ -10,11 +10,11 @@ from typing import Any
 
 import ipywidgets as widgets  # type: ignore[import-untyped]
 import pytest
-from example_bank import BANK
 
 from kitchenlib.exercises import Bank, Store
 from kitchenlib.exercises.asking import PredictionForm
 from kitchenlib.exercises.cards import Card
+from tests.example_bank import BANK
 
 
 def bank(store: Store | None = None) -> Bank:
@@ -106,7 +106,7 @@ def test_every_control_is_labelled_and_none_breaks_strict_nbval(key: str) -> Non
 
 def test_widgets_are_loaded_when_the_first_form_is_shown() -> None:
     program = (
-        "import sys; from example_bank import BANK; BANK.check('ridge', 1);"
+        "import sys; from tests.example_bank import BANK; BANK.check('ridge', 1);"
         "BANK.predict('who-waits', 'a'); BANK.recall('who-waits'); BANK.solution('ridge');"
         "assert not {'ipywidgets', 'matplotlib'} & set(sys.modules)"
     )

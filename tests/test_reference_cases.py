@@ -13,11 +13,12 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from law_models import H100, fixture, made_up
 
 import kitchenlib as kl
 from kitchenlib import Attention, Block, Chip, Experts, FeedForward, Part, Work
+from kitchenlib.inputs import Number
 from kitchenlib.units import GB, MS, GiB
+from tests.law_models import H100, fixture, made_up
 
 CASES = {row["id"]: row for row in fixture("reference_cases.csv")}
 
@@ -61,6 +62,12 @@ def without_gqa(model: kl.Model) -> kl.Model:
     return replace(model, blocks=(replace(block, attention=mha),))
 
 
+def capacity(name: str) -> float:
+    memory = kl.chip(name).memory_bytes
+    assert memory is not None
+    return memory
+
+
 def expanded_over_latent() -> float:
     """Keys and values of all of DeepSeek-V3's heads, over the one latent that it caches."""
     attention = DEEPSEEK.blocks[0].attention
@@ -88,26 +95,26 @@ def shared_sack(per_token: int) -> float:
     return 500 - experts
 
 
-def sixteen_sacks_read(batch: int) -> float:
+def sixteen_sacks_read(batch: int) -> Number:
     """GB of weights that one decode step of the 500 GB kitchen reads."""
     return kl.decode_step(sixteen_sacks(1), context=0, batch=batch).weight_bytes / GB
 
 
-def tokens_per_second(batch: int) -> float:
+def tokens_per_second(batch: int) -> Number:
     return batch / kl.decode_step(LLAMA_70B, context=4096, batch=batch).floor(H100)
 
 
-def mixtral_ms(batch: int) -> float:
+def mixtral_ms(batch: int) -> Number:
     return kl.decode_step(MIXTRAL, context=2048, batch=batch).floor(H100) / MS
 
 
-def lm_head_share() -> float:
+def lm_head_share() -> Number:
     """The LM head's share of the FLOPs of the weights."""
     step = kl.decode_step(LLAMA_8B, context=0)
     return step.parts["lm_head"].flops / (step.flops - step.parts["attention"].flops)
 
 
-def gain_from_int4() -> float:
+def gain_from_int4() -> Number:
     before, after = (
         kl.decode_step(LLAMA_8B, context=2048, weights=weights).floor(A100)
         for weights in ("bf16", "int4-g128")
@@ -115,7 +122,7 @@ def gain_from_int4() -> float:
     return before / after
 
 
-def expert_bytes_at(touched: int) -> float:
+def expert_bytes_at(touched: int) -> Number:
     """22.564 GB of experts, if `touched` of 256 are read: the law's bytes go with the distinct."""
     step = kl.decode_step(DEEPSEEK, context=0, batch=64)
     each = step.parts["experts"].weight_bytes / kl.experts_touched(256, 8, 64)
@@ -123,7 +130,7 @@ def expert_bytes_at(touched: int) -> float:
     return 22.564 * touched * each / everything
 
 
-def attention_left() -> float:
+def attention_left() -> Number:
     whole, rest = (
         kl.prefill(LLAMA_70B, prompt=20_000, cached=cached).parts["attention"].flops
         for cached in (0, 16_000)
@@ -131,17 +138,17 @@ def attention_left() -> float:
     return rest / whole
 
 
-def flops_per_context_token() -> float:
+def flops_per_context_token() -> Number:
     longer, shorter = (kl.decode_step(LLAMA_70B, context=c).flops for c in (4097, 4096))
     return (longer - shorter) / LLAMA_70B.layers
 
 
-def one_all_reduce_ms() -> float:
+def one_all_reduce_ms() -> Number:
     part = kl.prefill(LLAMA_70B, prompt=4096, chips=8).parts["all_reduce"]
     return part.sides(H100)[2] / (2 * LLAMA_70B.layers) / MS
 
 
-def busy(nbytes: float) -> float:
+def busy(nbytes: float) -> Number:
     """The share of a second for which a 2 TB/s bus is busy with so many bytes."""
     return Work({"weights": Part(weight_bytes=nbytes)}).floor(TWO_TB)
 
@@ -178,8 +185,8 @@ ANSWERS: dict[str, Callable[[], Any]] = {
     "PM09": lambda: LLAMA_70B.streamed_weight_bytes(),
     "UN01": lambda: LLAMA_70B.weight_bytes() / GB,
     "UN02": lambda: LLAMA_70B.weight_bytes() / GiB,
-    "UN03": lambda: kl.chip("H100 SXM").memory_bytes / GiB,  # type: ignore[operator]
-    "MF01": lambda: LLAMA_70B.weight_bytes() < kl.chip("H100 SXM").memory_bytes,
+    "UN03": lambda: capacity("H100 SXM") / GiB,
+    "MF01": lambda: LLAMA_70B.weight_bytes() < capacity("H100 SXM"),
     "FL07": lambda: ffn_weights(LLAMA_70B),
     # formats
     "QW01": lambda: kl.number_format("int4-g128").bits,
@@ -210,9 +217,7 @@ ANSWERS: dict[str, Callable[[], Any]] = {
     "BT03_1": lambda: tokens_per_second(1),
     "BT03_32": lambda: tokens_per_second(32),
     "BT03_256": lambda: tokens_per_second(256),
-    "MT05": lambda: (
-        kl.mixed_step(LLAMA_70B, prompt=512, context=4096, batch=32).floor(H100) / MS
-    ),
+    "MT05": lambda: kl.mixed_step(LLAMA_70B, prompt=512, context=4096, batch=32).floor(H100) / MS,
     "CM01": one_all_reduce_ms,
     # experts
     "ME01_1": lambda: kl.experts_touched(experts=8, per_token=2, tokens=1),

@@ -3,7 +3,7 @@
     python3 tools/environment.py        to study
     python3 tools/environment.py dev    to work on the collection as well
 
-Only the standard library, and nothing that Python 3.5 cannot read: this file has to say what is
+Only the standard library, and nothing that Python 3.6 cannot read: this file has to say what is
 wrong with a Python that is too old for the rest.
 """
 
@@ -25,7 +25,7 @@ VERSION_CODE = "import sys; print('%d.%d' % sys.version_info[:2])"
 
 def main(purpose: str) -> None:
     """Bring .venv to what `purpose` ("study" or "dev") needs."""
-    here = "{}.{}".format(*sys.version_info[:2])
+    here = f"{sys.version_info[0]}.{sys.version_info[1]}"
     supported = OLDEST <= sys.version_info[:2] <= NEWEST
     stamp = read_stamp()
     wanted = content()
@@ -74,7 +74,7 @@ def make(version: str) -> None:
         stop(
             f"This Python {version} comes without the module that makes environments.\n"
             f"Debian and Ubuntu: sudo apt install python3-venv (or python{version}-venv), "
-            "then run the same command again."
+            "and the same command again."
         )
     print(f"Making .venv with Python {version} ...", flush=True)
     if subprocess.call([sys.executable, "-m", "venv", "--clear", str(VENV)]):
@@ -99,12 +99,11 @@ def wrong_python(version: str) -> str:
     """The message for a Python that cannot run the collection, with those that could."""
     names = [f"python3.{minor}" for minor in range(NEWEST[1], OLDEST[1] - 1, -1)]
     found = [name for name in names if shutil.which(name) and version_of(name)]
-    return "This is Python {}. The LLM Kitchen runs on Python {}.{} to {}.{}.\n".format(
-        version, *(OLDEST + NEWEST)
-    ) + (
-        "There is a {0} here. Name it:  make PYTHON={0} lab".format(found[0])
-        if found
-        else "Install one of them, and name it:  make PYTHON=python3.12 lab"
+    return (
+        f"This is Python {version}. The LLM Kitchen runs on Python "
+        f"{OLDEST[0]}.{OLDEST[1]} to {NEWEST[0]}.{NEWEST[1]}.\n"
+        + ("There is one here. Name it:" if found else "Install one of them, and name it:")
+        + f"  make PYTHON={found[0] if found else 'python3.12'} lab"
     )
 
 

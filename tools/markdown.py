@@ -120,12 +120,17 @@ def glossary_references(text: str, terms: Mapping[str, str]) -> dict[str, str]:
 
 def one_folder_down(text: str) -> str:
     """`text` as a file one folder further down needs it: relative links start with ``../``."""
-    relative = {link for link in _links(text) if not _ELSEWHERE.match(link)}
+    relative = set(relative_links(text))
 
     def moved(match: re.Match[str]) -> str:
         return match[1] + ("../" if match[2] in relative else "") + match[2]
 
     return _LINK_PLACE.sub(moved, text)
+
+
+def relative_links(text: str) -> list[str]:
+    """Targets of links and pictures that are files of this collection, as they are written."""
+    return [link for link in _links(text) if link and not _ELSEWHERE.match(link)]
 
 
 def _links(text: str) -> Iterator[str]:

@@ -16,7 +16,7 @@ PREDICTIONS = [
         prompt="The chef of this kitchen makes 989 trillion cuts a second, and one token takes "
         "138 billion. How many **tokens per second** can one guest get at the very best?",
         unit="tokens/s",
-        right=lambda: 1 / float(kl.decode_step(LLAMA, context=512).time(H100)),
+        right=lambda: 1 / float(kl.decode_step(LLAMA, context=0).time(H100)),
         low="Better than you feared, but not by much: the sack is heavy.",
         high="The chef could do that. But the sack must be wheeled in for each token, and the "
         "chef spends the time waiting.",

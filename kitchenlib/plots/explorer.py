@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
 from numpy.typing import ArrayLike
 
 from kitchenlib.chips import Chip, chip
+from kitchenlib.inputs import unknown_name
 from kitchenlib.models import model
 from kitchenlib.phases import decode_step, prefill
 from kitchenlib.plots.reading import read
@@ -63,7 +66,13 @@ class Setting(NamedTuple):
     kv: str = "bf16"
 
     def work(self, batch: ArrayLike | None = None) -> Work:
-        """The pass's work; for another batch, or an array of them, if one is given."""
+        """The pass's work; for another batch, or an array of them, if one is given.
+
+        Raises `UnknownName` for a name that is in no catalogue, ``ValueError`` for a size that is
+        not a whole number above zero.
+        """
+        if self.phase not in PHASES:
+            raise unknown_name("phase", self.phase, PHASES)
         guests = self.batch if batch is None else batch
         of, formats = model(self.model), {"weights": self.weights, "kv": self.kv}
         if self.phase == "prefill":
@@ -87,6 +96,7 @@ class Setting(NamedTuple):
         on = chip(self.chip)
         now = read(self.work(), on)
         waits = {"memory": "the chef waits", "compute": "the waiter waits"}[now.bound]
+        caveat = model(self.model).caveat
         return {
             "time": _duration(now.time),
             "bound": f"{now.bound} ({waits})",
@@ -96,14 +106,15 @@ class Setting(NamedTuple):
             "ridge": f"{significant(on.ridge(self.rate))} FLOP/byte ({self.rate})",
             "chef busy": percent(now.chef),
             "in memory": self._fit(on.memory_bytes),
+            **({"weights": caveat} if caveat else {}),
         }
 
     def _fit(self, capacity: float | None) -> str:
         weights, notes = self.memory
-        needed = f"sack {human(weights, 'B')} + notes {human(notes, 'B')}"
+        needed = f"sack {human(weights, 'B')} and notes {human(notes, 'B')}"
         if capacity is None:
             return needed
-        fits = "fits into" if weights + notes <= capacity else "does not fit into"
+        fits = "fit into" if weights + notes <= capacity else "do not fit into"
         return f"{needed} {fits} {human(capacity, 'B')}"
 
     def who(self) -> str:
@@ -111,7 +122,8 @@ class Setting(NamedTuple):
         guests = f"{self.batch:,} guest{'s' * (self.batch > 1)}"
         if self.phase == "prefill":
             return f"reading {self.tokens:,} tokens for {guests}"
-        return f"a word for {guests}, {self.tokens:,} tokens of notes each"
+        each = " each" if self.batch > 1 else ""
+        return f"a word for {guests}, {self.tokens:,} tokens of notes{each}"
 
 
 def _duration(seconds: float) -> str:
@@ -133,36 +145,43 @@ class RooflineStage(Stage):
         top = picture.size[1] - MARGIN
         self._title = write(picture, MARGIN, top, "", size=TITLE, weight="bold", va="top")
         self._lead = write(picture, MARGIN, top - 0.31, "", size=LEAD, color=MUTED, va="top")
-        ax = self._axes = panel(picture, 1.02, 0.72, 5.28, 3.1)
+        words = [self._title, self._lead]
+        roof = self._set_roof(panel(picture, 1.02, 0.72, 5.28, 3.1))
+        gauges = self._set_gauges(panel(picture, 6.62, 0.72, 2.06, 3.1))
+        super().__init__(picture, [*words, *roof, *gauges])
+
+    def _set_roof(self, ax: Axes) -> list[Artist]:
+        """The axes, and the actors on them."""
         ticks = [10.0**k for k in range(11, 17)]
         log_axis(ax.xaxis, INTENSITIES, counts(INTENSITIES), "cuts per crumb (FLOP per byte)")
         log_axis(ax.yaxis, ticks, counts(t / TFLOP for t in ticks), "cuts per second (TFLOP/s)")
         ax.set(xlim=(self.low, self.high), ylim=(self.least, self.most))
         grid(ax)
-        (self._slope,) = ax.plot([], [], color=WAITER.fill, zorder=4)
-        (self._roof,) = ax.plot([], [], color=CHEF.fill, linestyle=(0, (6, 2)), zorder=4)
-        (self._drop,) = ax.plot([], [], color=MUTED, linewidth=1.1, linestyle=(0, (2, 2)))
-        (self._trail,) = ax.plot(
-            [], [], "o", color=PLAIN.fill, markersize=3.5, zorder=5, clip_on=False
-        )
-        point = {"markeredgecolor": PAPER, "markeredgewidth": 1.6, "clip_on": False}
-        (self._point,) = ax.plot([], [], "o", color=INK, markersize=12, zorder=7, **point)  # type: ignore[arg-type]
-        self._ceiling = end_label(ax, self.high, self.most, "", CHEF, dx=-2, dy=9, ha="right")
-        self._ridge = end_label(ax, 1, self.least, "", dx=5, dy=9)
         end_label(ax, self.low, self.most, "small dots: 1 to 1,024 guests", dx=8, dy=-9)
-        gauges = panel(picture, 6.62, 0.72, 2.06, 3.1)
-        gauges.set(xlim=(0, 2.06), ylim=(0, 3.1))
-        gauges.set_axis_off()
-        self._chef = Gauge(gauges, 0, 2.42, 1.36, "chef busy", CHEF)
-        self._waiter = Gauge(gauges, 0, 1.62, 1.36, "waiter busy", WAITER)
-        self._memory = Gauge(gauges, 0, 0.82, 1.36, "memory taken", SACK)
-        self._mark = write(gauges, 2.06, -0.62, "", size=SMALL, color=MUTED, ha="right")
-        write(gauges, 0, 0.32, "time of the pass", color=MUTED)
-        self._time = write(gauges, 0, 0.02, "", weight="bold", size=TITLE)
+        mark: dict[str, Any] = {"marker": "o", "linestyle": "none", "clip_on": False}
+        large = {"color": INK, "markersize": 12, "markeredgecolor": PAPER, "markeredgewidth": 1.6}
+        (self._slope,) = ax.plot([], [], color=WAITER.fill)
+        (self._roof,) = ax.plot([], [], color=CHEF.fill, linestyle=(0, (6, 2)))
+        (self._drop,) = ax.plot([], [], color=MUTED, linewidth=1.1, linestyle=(0, (2, 2)))
+        (self._trail,) = ax.plot([], [], color=PLAIN.fill, markersize=3.5, **mark)
+        (self._point,) = ax.plot([], [], **mark | large)
+        self._ceiling = end_label(ax, self.high, self.most, "", CHEF, dx=-2, dy=15, ha="right")
+        self._ridge = end_label(ax, 1, self.least, "", dx=5, dy=9)
         lines = [self._slope, self._roof, self._drop, self._trail, self._point]
-        words = [self._title, self._lead, self._ceiling, self._ridge, self._time, self._mark]
-        gauged = [*self._chef.actors, *self._waiter.actors, *self._memory.actors]
-        super().__init__(picture, [*lines, *words, *gauged])
+        return [*lines, self._ceiling, self._ridge]
+
+    def _set_gauges(self, ax: Axes) -> list[Artist]:
+        """The column at the right, and the actors in it."""
+        ax.set(xlim=(0, 2.06), ylim=(0, 3.1))
+        ax.set_axis_off()
+        self._chef = Gauge(ax, 0, 2.42, 1.36, "chef busy", CHEF)
+        self._waiter = Gauge(ax, 0, 1.62, 1.36, "waiter busy", WAITER)
+        self._memory = Gauge(ax, 0, 0.82, 1.36, "memory taken", SACK)
+        write(ax, 0, 0.32, "time of the pass", color=MUTED)
+        self._time = write(ax, 0, 0.02, "", weight="bold", size=TITLE)
+        self._mark = write(ax, 2.06, -0.5, "", size=SMALL, color=MUTED, ha="right")
+        gauges = (self._chef, self._waiter, self._memory)
+        return [self._time, self._mark, *(actor for gauge in gauges for actor in gauge.actors)]
 
     @in_style
     def show(self, setting: Setting) -> None:

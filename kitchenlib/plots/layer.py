@@ -140,16 +140,16 @@ def _narrow(model: Model, size: dict[str, int]) -> str:
     attention = model.blocks[0].attention
     shared = getattr(attention, "kv_heads", attention.heads)
     if shared == attention.heads:
-        return f"K and V are as wide as Q: each of the\n{attention.heads} query heads has its own."
+        return f"K and V are as wide as Q: each\nof the {attention.heads} heads has its own."
     return (
-        f"K and V, {human(size['K'], 'B')} each, are narrow:\n"
-        f"{attention.heads} query heads share {shared} KV heads."
+        f"K and V, {human(size['K'], 'B')} each, are\n"
+        f"narrow: {attention.heads} query heads share\n{shared} KV heads."
     )
 
 
 def _stack(ax: Axes, layers: int, x: float, y: float) -> None:
     """All layers, one on the other: the first one is the one drawn large."""
-    pen, high = scenery.Pen(ax, x, y, 1.0), 1.4
+    pen, high = scenery.Pen(ax, x, y, 1.0), 1.2
     thick = high / layers
     pen.box((0.0, 0.0), (0.82, high), PAPER, width=1.0)
     for i in range(1, layers):

@@ -75,9 +75,9 @@ def ridges(rate: str = "bf16") -> Picture:
     picture = Picture(WIDTH, 6.35, alt=f"{title}. Ridge at {rate} in FLOP per byte. {said}")
     lead = f"Ridge of {len(known)} chips at {rate} (dense), FLOP per byte, log scale"
     claim(picture, title, lead)
-    for (heading, group), left in zip(groups.items(), (1.42, 3.96, 7.10), strict=True):
+    for (heading, group), left in zip(groups.items(), (1.42, 4.12, 7.28), strict=True):
         write(picture, left - 1.0, 5.24, heading, weight="bold")
-        _column(panel(picture, left, 1.02, 1.5, 4.14), group, rate)
+        _column(panel(picture, left, 1.02, 1.32, 4.14), group, rate)
     _verified_key(picture, "dashed line: one guest's next word, 1 FLOP per byte")
     return picture
 
@@ -210,4 +210,4 @@ def _format_key(picture: Picture) -> None:
     for rate, mark in _FORMATS.items():
         _format_mark(ax, x, 0, rate)
         end_label(ax, x, 0, mark.name, dx=8)
-        x += 0.5 + 0.078 * len(mark.name)
+        x += 0.55 + 0.068 * len(mark.name)

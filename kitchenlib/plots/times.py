@@ -13,6 +13,7 @@ from kitchenlib import measured
 from kitchenlib.chips import Chip, chip
 from kitchenlib.models import Model, model
 from kitchenlib.phases import decode_step
+from kitchenlib.plots.reading import read
 from kitchenlib.plots.style import (
     CHEF,
     INK,
@@ -22,7 +23,6 @@ from kitchenlib.plots.style import (
     SACK,
     WIDTH,
     Picture,
-    Role,
     claim,
     counts,
     end_label,
@@ -33,7 +33,6 @@ from kitchenlib.plots.style import (
     source,
     write,
 )
-from kitchenlib.roofline import Work
 from kitchenlib.units import MS, human, significant
 
 _SIZES = (1, 8, 64, 512, 4096)  # ticks: tokens in a pass, guests in a step
@@ -163,16 +162,22 @@ def guests(chip: Chip, model: Model, notes: int = 4096) -> Picture:
     setting = f"{model.name}, {chip.name}, 16 bit"
     limit = f"With {notes:,} tokens of notes each, cuts per crumb end at {most:.0f}"
     alt = (
-        f"{title}. {setting}. The sack alone: {_at_sizes(bare, chip, batch)}. With {notes:,} "
-        f"tokens of notes each: {_at_sizes(noted, chip, batch)}. {limit}."
+        f"{title}. {setting}. The sack alone: {_at_sizes(chip, model, 0)}. With {notes:,} "
+        f"tokens of notes each: {_at_sizes(chip, model, notes)}. {limit}."
     )
     picture = Picture(WIDTH, 5.4, alt=alt)
     claim(picture, title, f"{setting}. {limit}")
     ticks = (30, 100, 300, 1000, 3000)
     whole = _guest_axes(picture, 0.98, "one step, for all guests", ticks, (22, 4000))
     share = _guest_axes(picture, 5.44, "one guest's share of it", (0.1, 1, 10), (0.06, 80))
-    for work, role, dash in ((bare, SACK, "-"), (noted, NOTES, (0, (5, 2)))):
-        _guest_lines(whole, share, batch, np.asarray(work.time(chip)) / MS, role, dash)
+    lines: tuple[tuple[Any, ...], ...] = ((bare, SACK, "-", -9), (noted, NOTES, (0, (5, 2)), 9))
+    for work, role, dash, beside in lines:
+        time = np.asarray(work.time(chip)) / MS
+        whole.plot(batch, time, color=role.fill, linestyle=dash)
+        share.plot(batch, time / batch, color=role.fill, linestyle=dash)
+        least = time[-1] / batch[-1]
+        text = f"{significant(least, 2)} ms"
+        end_label(share, batch[-1], least, text, role, dx=0, dy=beside, ha="right")
     start = float(decode_step(model, context=0).time(chip)) / MS
     end_label(whole, 1, start, f"the sack alone: {start:.0f} ms", SACK, dx=0, dy=-11)
     text, at = f"{notes:,} tokens\nof notes each", float(np.interp(60, batch, noted.time(chip)))
@@ -183,17 +188,6 @@ def guests(chip: Chip, model: Model, notes: int = 4096) -> Picture:
         end_label(ax, chip.ridge(), top, f"ridge {chip.ridge():.0f}", dx=-5, dy=-6, ha="right")
     source(picture, "The law's times, whether or not the notes fit into the memory.")
     return picture
-
-
-def _guest_lines(
-    whole: Axes, share: Axes, batch: np.ndarray, time: np.ndarray, role: Role, dash: Any
-) -> None:
-    """The step's time, and the same divided by its guests, with where it ends."""
-    whole.plot(batch, time, color=role.fill, linestyle=dash)
-    share.plot(batch, time / batch, color=role.fill, linestyle=dash)
-    least = time[-1] / batch[-1]
-    text = f"{significant(least, 2)} ms"
-    end_label(share, batch[-1], least, text, role, dx=0, dy=9, ha="right")
 
 
 def _guest_axes(
@@ -212,10 +206,10 @@ def _guest_axes(
     return ax
 
 
-def _at_sizes(work: Work, on: Chip, batch: np.ndarray) -> str:
+def _at_sizes(chip: Chip, model: Model, context: int) -> str:
     """Times of one step for one guest, at the ridge, and for the largest batch, in words."""
-    sizes = (1, round(on.ridge()), int(batch[-1]))
-    times = np.interp(sizes, batch, work.time(on))
+    sizes = (1, int(chip.ridge()), _SIZES[-1])
+    steps = [read(decode_step(model, context, batch=size), chip) for size in sizes]
     return ", ".join(
-        f"{human(float(time), 's')} for {size:,}" for size, time in zip(sizes, times, strict=True)
+        f"{human(step.time, 's')} for {size:,}" for size, step in zip(sizes, steps, strict=True)
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -149,6 +149,8 @@ class Stop(NamedTuple):
     question: str
 
 
+ROOM, PITCH = (2.64, 1.56), (2.86, 2.02)  # inches: a room on the map, and from one to the next
+
 STOPS = (
     Stop("00_welcome", "Welcome", "How do I find my\nway around here?"),
     Stop("01_ratio", "The ratio", "Why does the chef\nstand and wait?"),
@@ -177,30 +179,35 @@ def collection_map(ready: Collection[str] = ("00_welcome", "01_ratio")) -> Pictu
         + ("" if stop.notebook in ready else " (in preparation)")
         for stop in STOPS
     )
-    picture = Picture(WIDTH, 4.9, alt=f"{title}. The map of the collection. {rooms}")
-    claim(picture, title, "The walk through the kitchen, from the door to the modern kitchens")
+    lead = "The walk through the kitchen, from the door to the modern kitchens"
+    picture = Picture(WIDTH, 4.9, alt=f"{title}. {lead}. {rooms}")
+    claim(picture, title, lead)
     ax = canvas(picture)
-    places = [(MARGIN + x * 2.86, y) for y, xs in ((2.42, (0, 1, 2)), (0.4, (2, 1, 0))) for x in xs]
-    _walk(ax, [(x + 1.32, y + 0.78) for x, y in places])
-    for stop, (x, y) in zip(STOPS, places, strict=True):
+    places = ((0, 1), (1, 1), (2, 1), (2, 0), (1, 0), (0, 0))  # there and back
+    corners = [(MARGIN + x * PITCH[0], 0.4 + y * PITCH[1]) for x, y in places]
+    _walk(ax, corners)
+    for stop, (x, y) in zip(STOPS, corners, strict=True):
         _room(ax, x, y, stop, stop.notebook in ready)
     return picture
 
 
-def _walk(ax: Axes, stations: list[tuple[float, float]]) -> None:
-    """The path from room to room, with an arrow head in every gap."""
-    x, y = zip(*stations, strict=True)
-    ax.plot(x, y, color="#D9C49A", linewidth=11, zorder=1, solid_joinstyle="round")
-    for (x0, y0), (x1, y1) in pairwise(stations):
-        middle, way = ((x0 + x1) / 2, (y0 + y1) / 2), (np.sign(x1 - x0), np.sign(y1 - y0))
+def _walk(ax: Axes, corners: Sequence[tuple[float, float]]) -> None:
+    """A piece of path with an arrow head in the gap between each room and the next."""
+    across, down = PITCH[0] - ROOM[0], PITCH[1] - ROOM[1]
+    for (x0, y0), (x1, y1) in pairwise(corners):
+        middle = (x0 + x1 + ROOM[0]) / 2, (y0 + y1 + ROOM[1]) / 2
+        way = np.sign(x1 - x0), np.sign(y1 - y0)
+        half = way[0] * across / 2, way[1] * down / 2
+        ends = np.array([np.subtract(middle, half), np.add(middle, half)])
+        ax.plot(*ends.T, color="#D9C49A", linewidth=11, solid_capstyle="butt")
         shape = {(1, 0): ">", (-1, 0): "<", (0, -1): "v"}[way]
-        ax.plot(*middle, marker=shape, markersize=8, color=INK, zorder=1.5)
+        ax.plot(*middle, marker=shape, markersize=8, color=INK)
 
 
 def _room(ax: Axes, x: float, y: float, stop: Stop, ready: bool) -> None:
     pen = scenery.Pen(ax, x, y, 1.0)
     fill, edge = ("#FFFFFF", INK) if ready else (PAPER, MUTED)
-    pen.box((0, 0), (2.64, 1.56), fill, edge=edge, radius=0.12, dashed=not ready)
+    pen.box((0, 0), ROOM, fill, edge=edge, radius=0.12, dashed=not ready)
     ink = INK if ready else MUTED
     number = stop.notebook[:2]
     write(ax, x + 0.14, y + 1.2, number, size=TITLE, weight="bold", color=CHEF.ink, zorder=5)

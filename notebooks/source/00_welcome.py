@@ -81,7 +81,7 @@ predict("words-a-second")
 TasteExplorer()
 
 # %% [markdown]
-# Here are 32 guests. Compare with one: what changed for each of them, and what for all together?
+# Here are 32 guests. Compare with one guest: what changed for each, and what for all together?
 
 # %%
 plots.taste(h100, llama, guests=32)
@@ -102,8 +102,8 @@ recall("words-a-second")
 #
 # An analogy is a tool, and every notebook says where this one breaks. Here already: our sack weighs
 # 138 kg, but the pantry of one H100 holds 86 kg. Imagine a bigger pantry until notebook 2 puts it
-# right with two chips. And every guest in the taste above has a short notepad of 512 tokens. Long
-# ones weigh more, and no two guests can share one.
+# right with two chips. And the taste above leaves the notepads out: every guest brings one, it grows
+# with each word, and no two guests can share it.
 
 # %% [markdown]
 # ## A warm-up exercise

@@ -1,8 +1,12 @@
-"""A JupyterLab on a copy of the notebooks, and a Chromium. No Chromium: skipped; in CI: an error."""
+"""A JupyterLab on a copy of the notebooks, and a Chromium to see it with.
+
+Without a Chromium the browser tests are skipped; in CI that is an error.
+"""
 
 import os
 import shutil
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -55,14 +59,15 @@ def address(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Itera
         yield address
 
 
-@pytest.fixture
-def page(browser: Browser) -> Iterator[Page]:
-    """A page on which no script may fail."""
+@contextmanager
+def new_page(browser: Browser) -> Iterator[tuple[Page, list[str]]]:
+    """A page, and the list that the errors of its scripts go to."""
     context = browser.new_context(viewport={"width": 1200, "height": 1600})
     page = context.new_page()
     page.set_default_timeout(60_000)
     errors: list[str] = []
     page.on("pageerror", lambda error: errors.append(str(error)))
-    yield page
-    context.close()
-    assert errors == []
+    try:
+        yield page, errors
+    finally:
+        context.close()

@@ -3,7 +3,6 @@
 import json
 import os
 import secrets
-import shutil
 import socket
 import subprocess
 import sys
@@ -12,10 +11,12 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from playwright.sync_api import Locator, Page
 
+Scheme = Literal["light", "dark"]
+SCHEMES: tuple[Scheme, ...] = ("light", "dark")
 SETTINGS = {
     "apputils-extension/notification": {"fetchNews": "false", "checkForUpdates": False},
     "apputils-extension/themes": {"adaptive-theme": True},  # the page's colour scheme chooses
@@ -69,7 +70,9 @@ def jupyterlab(root: Path, home: Path) -> Iterator[str]:
             stderr=log,
         )
         try:
-            _wait_until_up(f"http://127.0.0.1:{port}/api/status?token={token}", server, home / "log")
+            _wait_until_up(
+                f"http://127.0.0.1:{port}/api/status?token={token}", server, home / "log"
+            )
             yield f"http://127.0.0.1:{port}/doc/tree/{{}}?token={token}&reset"
         finally:
             server.terminate()
@@ -88,23 +91,27 @@ def _wait_until_up(address: str, server: subprocess.Popen[bytes], log: Path) -> 
 def open_notebook(page: Page, address: str, path: str) -> None:
     """Open a notebook on its own and wait for its kernel: the page looks idle too early."""
     page.goto(address.format(path))
-    page.wait_for_function("() => !!window.jupyterapp")
-    page.evaluate("async () => { await window.jupyterapp.started; }")
-    page.wait_for_function(f"() => !!{_PANEL}?.sessionContext")
-    page.locator(".jp-Notebook .jp-Cell").first.wait_for()
-    page.evaluate(f"async () => {{ await {_PANEL}.context.ready; await {_PANEL}.revealed; }}")
-    page.evaluate(f"async () => {{ await {_PANEL}.sessionContext.ready; }}")
     page.wait_for_function(
-        f"""() => {{ const kernel = {_PANEL}.sessionContext.session?.kernel;
-            return kernel?.connectionStatus === 'connected' && kernel.status === 'idle'; }}"""
+        """() => {
+            const panel = window.jupyterapp?.shell.currentWidget;
+            const kernel = panel?.sessionContext?.session?.kernel;
+            return panel?.context.isReady && panel.sessionContext.isReady
+                && kernel?.connectionStatus === 'connected' && kernel.status === 'idle';
+        }"""
     )
+    page.locator(".jp-Notebook .jp-Cell").first.wait_for()
 
 
 def run_all(page: Page) -> None:
     """Run every cell and wait until the last one has ended."""
     page.evaluate(
-        "async () => { await window.jupyterapp.commands.execute('notebook:run-all-cells'); }"
+        """() => {
+            window.kitchenDone = false;
+            window.jupyterapp.commands.execute('notebook:run-all-cells')
+                .finally(() => { window.kitchenDone = true; });
+        }"""
     )
+    page.wait_for_function("() => window.kitchenDone")
 
 
 def cell_errors(page: Page) -> list[str]:
@@ -120,19 +127,20 @@ def cell_errors(page: Page) -> list[str]:
 
 def broken_pictures(page: Page) -> list[str]:
     """Pictures in outputs that do not show, or that have no alt text."""
+    page.wait_for_function("() => [...document.images].every(img => img.complete)")
     found: list[str] = page.evaluate(
         """() => [...document.querySelectorAll('.jp-OutputArea-output img')]
-            .filter(img => !img.complete || !img.naturalWidth || !img.alt)
+            .filter(img => !img.naturalWidth || !img.alt)
             .map(img => `${img.src.slice(0, 40)}... alt=${img.alt}`)"""
     )
     return found
 
 
-def screenshots(
-    page: Page, folder: Path, name: str, width: int, scheme: Literal["light", "dark"]
-) -> None:
+def screenshots(page: Page, folder: Path, name: str, width: int, scheme: Scheme) -> None:
     """Pictures of the whole notebook, as pages of one screen each."""
     folder.mkdir(parents=True, exist_ok=True)
+    for old in folder.glob(f"{name}-{scheme}-{width}-*.png"):
+        old.unlink()
     page.emulate_media(color_scheme=scheme)
     page.set_viewport_size({"width": width, "height": 1600})
     page.wait_for_function(
@@ -157,18 +165,20 @@ def press_key_and_time(page: Page, slider: Locator, key: str, picture: Locator) 
         """(img) => {
             const place = img.closest('.jupyter-widgets') ?? img.parentElement;
             const before = img.src;
-            window.kitchenTiming = new Promise(resolve => addEventListener('keydown', () => {
+            window.kitchenTiming = null;
+            addEventListener('keydown', () => {
                 const start = performance.now();
                 const look = () => {
                     const now = place.querySelector('img');
                     if (now && now.src !== before && now.complete && now.naturalWidth)
-                        resolve(performance.now() - start);
+                        window.kitchenTiming = performance.now() - start;
                     else requestAnimationFrame(look);
                 };
                 requestAnimationFrame(look);
-            }, { capture: true, once: true }));
+            }, { capture: true, once: true });
         }"""
     )
     page.keyboard.press(key)
-    milliseconds: Any = page.evaluate("() => window.kitchenTiming")
-    return float(milliseconds)
+    page.wait_for_function("() => window.kitchenTiming", timeout=10_000)
+    milliseconds: float = page.evaluate("() => window.kitchenTiming")
+    return milliseconds

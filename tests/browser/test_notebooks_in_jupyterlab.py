@@ -1,23 +1,93 @@
-"""Every notebook, opened, run and looked at in a real JupyterLab."""
+"""Every notebook, opened, run and looked at in a real JupyterLab, as a reader does."""
 
+from collections.abc import Iterator
+from itertools import cycle, islice
 from pathlib import Path
+from statistics import median
+from typing import NamedTuple
 
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Browser, Page
 
 from tests.browser import lab
-from tests.browser.conftest import ARTIFACTS
+from tests.browser.conftest import ARTIFACTS, new_page
+from tools import sources
 
-NOTEBOOKS = sorted(path.stem for path in Path("notebooks").glob("[0-9]*.ipynb"))
+FOLDER = Path(__file__).parents[2] / "notebooks"
+SOURCES = [path for path in sources.sources(FOLDER) if path.stem != sources.GLOSSARY]
+NAMES = [path.stem for path in SOURCES]
+WITH_EXPLORER = [path.stem for path in SOURCES if "Explorer(" in path.read_text(encoding="utf-8")]
 
 
-@pytest.mark.parametrize("name", NOTEBOOKS)
-def test_run_all_gives_no_error_in_a_cell_or_on_the_page(name: str, page: Page, address: str):
-    lab.open_notebook(page, address, f"notebooks/{name}.ipynb")
-    assert lab.broken_pictures(page) == []  # as in a fresh clone: nothing has run yet
-    lab.run_all(page)
-    assert lab.cell_errors(page) == []
-    assert lab.broken_pictures(page) == []
+class Seen(NamedTuple):
+    """A notebook after Run All.
+
+    Attributes:
+        broken_at_first: pictures that did not show before anything ran.
+        script_errors: what failed on the page so far.
+    """
+
+    name: str
+    page: Page
+    broken_at_first: list[str]
+    script_errors: list[str]
+
+
+@pytest.fixture(scope="module", params=NAMES)
+def seen(request: pytest.FixtureRequest, browser: Browser, address: str) -> Iterator[Seen]:
+    """Each notebook, opened and run once."""
+    with new_page(browser) as (page, script_errors):
+        lab.open_notebook(page, address, f"notebooks/{request.param}.ipynb")
+        broken = lab.broken_pictures(page)
+        lab.run_all(page)
+        yield Seen(request.param, page, broken, script_errors)
+
+
+def test_run_all_ends_without_an_error_in_a_cell_or_on_the_page(seen: Seen) -> None:
+    assert lab.cell_errors(seen.page) == []
+    assert seen.script_errors == []
+
+
+def test_every_picture_shows_with_alt_text_before_and_after_a_run(seen: Seen) -> None:
+    assert seen.broken_at_first == []
+    assert lab.broken_pictures(seen.page) == []
+
+
+def test_the_notebook_is_pictured_light_and_dark_wide_and_narrow(seen: Seen) -> None:
+    """For people to look at: artifacts/."""
     for width in (1200, 700):
-        for scheme in ("light", "dark"):
-            lab.screenshots(page, ARTIFACTS / name, name, width, scheme)
+        for scheme in lab.SCHEMES:
+            lab.screenshots(seen.page, ARTIFACTS / seen.name, seen.name, width, scheme)
+    assert seen.script_errors == []
+
+
+@pytest.mark.parametrize("seen", WITH_EXPLORER, indirect=True)
+def test_a_slider_moved_by_keyboard_changes_the_picture_within_100_ms(
+    seen: Seen, capsys: pytest.CaptureFixture[str]
+) -> None:
+    slider = seen.page.get_by_role("slider").first
+    picture = seen.page.locator(".jupyter-widgets img").first
+
+    def median_of_steps() -> float:
+        keys = islice(cycle(["ArrowRight", "ArrowLeft"]), 16)
+        return median(lab.press_key_and_time(seen.page, slider, key, picture) for key in keys)
+
+    # Whatever else the machine does can only add to it, so a slow round is not the last word.
+    rounds: list[float] = []
+    while len(rounds) < 6 and not any(milliseconds < 100 for milliseconds in rounds):
+        rounds.append(median_of_steps())
+    with capsys.disabled():
+        print(f"\n{seen.name}: from key to picture {min(rounds):.0f} ms (median of 16 steps)")
+    assert min(rounds) < 100
+
+
+def test_every_term_of_the_glossary_has_the_anchor_that_links_name(
+    browser: Browser, address: str
+) -> None:
+    with new_page(browser) as (page, _):
+        lab.open_notebook(page, address, f"notebooks/{sources.GLOSSARY}.ipynb")
+        anchors = page.evaluate(
+            """() => [...document.querySelectorAll('[data-jupyter-id]')]
+                .map(heading => heading.dataset.jupyterId)"""
+        )
+    assert set(sources.glossary_terms(FOLDER).values()) <= set(anchors)
