@@ -199,13 +199,14 @@ class Film:
     def sacks(self) -> tuple[float, float]:
         """Bytes of weights that flood and drip carry in a pass, all chips together.
 
-        The same sack for both, but for a mixture of experts: more tokens want more experts.
+        The same sack for both, but for a mixture of experts: more tokens want more experts. Looked
+        up embeddings are not in it: they are rows, not the matrix.
         """
-        flood, drip = self._flood, self._drip
-        return (
-            float(np.max(flood.weight_bytes * self.chips)),
-            float(np.max(drip.weight_bytes * self.chips)),
-        )
+        return self._sack(self._flood), self._sack(self._drip)
+
+    def _sack(self, work: Work) -> float:
+        rows = work.parts["embedding"].weight_bytes
+        return float(np.max(work.weight_bytes - rows)) * self.chips
 
     @property
     def caveats(self) -> tuple[str, ...]:

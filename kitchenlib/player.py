@@ -20,7 +20,7 @@ from kitchenlib.chips import chip, chips
 from kitchenlib.film import PACES, Film, notes, pace_label, state_at
 from kitchenlib.inputs import UnknownName, wrong
 from kitchenlib.models import model, models
-from kitchenlib.plots import flood, vector
+from kitchenlib.plots import flood, svg
 from kitchenlib.plots.style import Picture
 from kitchenlib.widgets import Sizes, menu, powers_of_two
 
@@ -79,8 +79,8 @@ def packed(film: Film, pace: float | None = None) -> dict[str, Any]:
     state = state_at(film, poster)
     drawing, now = flood.scene(film), flood.channels(state)
     return {
-        "svg": vector.svg(drawing, now, flood.words(film, state)),
-        "motions": vector.script(drawing, now),
+        "svg": svg.svg(drawing, now, flood.words(film, state)),
+        "motions": svg.script(drawing, now),
         "title": f"{flood.claim(film)}. {film.kitchen}, {film.guests}",
         "flood": film.flood._asdict(),
         "drip": film.drip._asdict(),
@@ -132,10 +132,10 @@ class FloodAndDrip:
         film = _film(model, chip, **setting)
         self.player = FilmPlayer(film, pace)
         self.controls = _controls(film)
-        self._words = w.HTML()
+        self.words = w.HTML()
         self._due: asyncio.TimerHandle | None = None
         rows = w.Box(list(self.controls.values()), layout={"flex_flow": "row wrap"})
-        self.view = w.VBox([rows, self._words, self.player])
+        self.view = w.VBox([rows, self.words, self.player])
         for control in self.controls.values():
             _menu(control).observe(self._changed, "value")
 
@@ -168,9 +168,9 @@ class FloodAndDrip:
             self.player.show(_film(names.pop("model"), names.pop("chip"), **names))
         except (ValueError, UnknownName) as refused:
             said = html.escape(str(refused))
-            self._words.value = f'<div role="alert"><b>No film of this.</b> {said}</div>'
+            self.words.value = f'<div role="alert"><b>No film of this.</b> {said}</div>'
         else:
-            self._words.value = ""
+            self.words.value = ""
 
     def _changed(self, _: Any) -> None:
         try:

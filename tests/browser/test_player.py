@@ -15,9 +15,9 @@ from playwright.sync_api import Browser, Locator, Page, expect
 import kitchenlib as kl
 from kitchenlib import player
 from kitchenlib.film import Film, state_at
-from kitchenlib.plots import flood, vector
+from kitchenlib.plots import flood, svg
 from tests.browser import lab
-from tests.browser.conftest import ARTIFACTS
+from tests.browser.conftest import ARTIFACTS, FLAGS, new_page
 
 SCRIPT = (Path(player.__file__).parent / "assets/player.js").read_text("utf-8")
 FILMS = {
@@ -30,6 +30,14 @@ CELLS = (
     "FloodAndDrip()",
     "FilmPlayer(flood.worked(), pace=0.1)",
 )
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    """An empty page on which no script may fail."""
+    with new_page(browser) as (page, script_errors):
+        yield page
+        assert script_errors == []
 
 
 def times(film: Film) -> list[float]:
@@ -77,7 +85,7 @@ def test_javascript_puts_every_part_where_the_picture_has_it(name: str, page: Pa
         sent,
         moments,
     )
-    followers = list(vector.followers(flood.scene(film).nodes))
+    followers = list(svg.followers(flood.scene(film).nodes))
     for t, places in zip(moments, found, strict=True):
         named = flood.channels(state_at(film, t))
         for follower, place in zip(followers, places, strict=True):
@@ -86,24 +94,26 @@ def test_javascript_puts_every_part_where_the_picture_has_it(name: str, page: Pa
 
 
 @pytest.fixture(scope="module")
-def notebook(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a JupyterLab with a notebook of two players."""
+def opened(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+    """A notebook of two players, opened in JupyterLab."""
     root, home = tmp_path_factory.mktemp("players"), tmp_path_factory.mktemp("jupyter")
     cells = [nbformat.v4.new_code_cell(code) for code in CELLS]
     book = nbformat.v4.new_notebook(cells=cells)
     book.metadata.kernelspec = {"name": "python3", "display_name": "Python 3"}
     nbformat.write(book, root / "players.ipynb")
-    with lab.jupyterlab(root, home) as address:
-        yield address
+    with lab.jupyterlab(root, home) as address, new_page(browser) as (page, script_errors):
+        lab.open_notebook(page, address, "players.ipynb")
+        yield page
+        assert script_errors == []
 
 
 @pytest.fixture
-def players(page: Page, notebook: str) -> list[Locator]:
-    """Two players on one page of JupyterLab."""
-    lab.open_notebook(page, notebook, "players.ipynb")
-    lab.run_all(page)
-    assert lab.cell_errors(page) == []
-    shown = page.locator(".player")
+def players(opened: Page) -> list[Locator]:
+    """Two fresh players in JupyterLab."""
+    opened.emulate_media(reduced_motion="no-preference", color_scheme="light")
+    lab.run_all(opened)
+    assert lab.cell_errors(opened) == []
+    shown = opened.locator(".player")
     expect(shown).to_have_count(2)
     return shown.all()
 
@@ -118,9 +128,8 @@ def press(shown: Locator, key: str) -> float:
     return time_of(shown)
 
 
-def test_it_plays_at_20_frames_a_second_or_more_and_at_the_true_pace(
-    page: Page, players: list[Locator]
-):
+def test_it_plays_at_20_frames_a_second_or_more_and_at_the_true_pace(players: list[Locator]):
+    page = players[0].page
     shown = players[0]
     shown.locator(".play").click()
     page.wait_for_timeout(500)
@@ -134,7 +143,8 @@ def test_it_plays_at_20_frames_a_second_or_more_and_at_the_true_pace(
     assert (ended[1] - began[1]) / seconds == pytest.approx(0.05, rel=0.05)
 
 
-def test_the_keys_drive_the_player_and_nothing_else(page: Page, players: list[Locator]):
+def test_the_keys_drive_the_player_and_nothing_else(players: list[Locator]):
+    page = players[0].page
     film, shown = flood.worked(), players[0]
     ends = [*film.flood.times, *film.drip.times[1:]]
     assert press(shown, "Home") == 0
@@ -166,7 +176,8 @@ def test_two_players_do_not_disturb_each_other(players: list[Locator]):
     assert second.inner_html() == before
 
 
-def test_it_starts_still_and_tells_every_event_in_words(page: Page, players: list[Locator]):
+def test_it_starts_still_and_tells_every_event_in_words(players: list[Locator]):
+    page = players[0].page
     film, shown = flood.worked(), players[0]
     assert time_of(shown) == flood.poster(film)
     page.wait_for_timeout(300)
@@ -203,9 +214,8 @@ def test_the_reader_picks_the_time_scale_and_is_told_what_is_too_quick(players: 
     assert shown.get_attribute("data-pace") == "5"
 
 
-def test_where_less_motion_is_asked_for_it_goes_from_event_to_event(
-    page: Page, players: list[Locator]
-):
+def test_where_less_motion_is_asked_for_it_goes_from_event_to_event(players: list[Locator]):
+    page = players[0].page
     film, shown = flood.worked(), players[0]
     page.emulate_media(reduced_motion="reduce")
     expect(shown.locator(".notes")).to_contain_text("asks for less motion")
@@ -216,7 +226,8 @@ def test_where_less_motion_is_asked_for_it_goes_from_event_to_event(
     assert time_of(shown) == film.ttft
 
 
-def test_a_changed_choice_is_another_film(page: Page, players: list[Locator]):
+def test_a_changed_choice_is_another_film(players: list[Locator]):
+    page = players[0].page
     page.get_by_label("model", exact=True).select_option("Llama-3.1-8B")
     film = Film(kl.model("Llama-3.1-8B"), kl.chip("H100 SXM"), chips=2)
     expect(players[0]).to_have_attribute("aria-label", re.compile(flood.claim(film)))
@@ -224,7 +235,24 @@ def test_a_changed_choice_is_another_film(page: Page, players: list[Locator]):
     expect(page.get_by_role("alert")).to_contain_text("no interconnect")
 
 
-def test_it_fits_wide_and_narrow_pages_light_and_dark(page: Page, players: list[Locator]):
+@pytest.mark.parametrize(
+    ("flags", "plays"), [((), True), (("--force-prefers-reduced-motion",), False)]
+)
+def test_the_loop_plays_in_an_image_unless_the_system_asks_for_less_motion(
+    browser: Browser, chromium: str, flags: tuple[str, ...], plays: bool
+):
+    # Chromium asks the system, not the page's emulated media, about what an image may do.
+    with browser.browser_type.launch(executable_path=chromium, args=[*FLAGS, *flags]) as other:
+        page = other.new_page(viewport={"width": 900, "height": 700})
+        page.set_content(flood.loop(flood.worked()).html())
+        page.wait_for_timeout(1500)
+        first = page.locator("img").screenshot()
+        page.wait_for_timeout(800)
+        assert (page.locator("img").screenshot() != first) == plays
+
+
+def test_it_fits_wide_and_narrow_pages_light_and_dark(players: list[Locator]):
+    page = players[0].page
     ARTIFACTS.mkdir(exist_ok=True)
     for width in (1200, 650):
         page.set_viewport_size({"width": width, "height": 1100})
