@@ -1,0 +1,83 @@
+"""The notepad (KV cache): what each layer noted about each token, so that none is read twice."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kitchenlib.llm.weights import Shape
+
+Tokens = NDArray[np.integer]
+
+
+class Entry(NamedTuple):
+    """The new tokens of one sequence, and where they belong.
+
+    Attributes:
+        tokens: their numbers, (new,).
+        rows: where they lie among the rows of the pass.
+        sequence: the sequence's number in the batch.
+        before: tokens noted before them.
+    """
+
+    tokens: Tokens
+    rows: slice
+    sequence: int
+    before: int
+
+    @property
+    def end(self) -> int:
+        """Tokens noted once these are."""
+        return self.before + len(self.tokens)
+
+
+class Cache:
+    """The notepads of a batch of sequences, on paper that is laid out once.
+
+    Attributes:
+        keys, values: (layers, batch, kv_heads, room, head_dim), float32. What lies beyond the
+            length of a sequence is blank.
+        lengths: tokens noted, one number for each sequence.
+    """
+
+    def __init__(self, shape: Shape, batch: int, room: int) -> None:
+        size = (shape.layers, batch, shape.kv_heads, room, shape.head_dim)
+        self.keys, self.values = np.empty(size, np.float32), np.empty(size, np.float32)
+        self.lengths = [0] * batch
+
+    @property
+    def room(self) -> int:
+        """Tokens that each sequence has paper for."""
+        return self.keys.shape[3]
+
+    @property
+    def bytes(self) -> int:
+        """Bytes noted so far, in all sequences."""
+        layers, _, kv_heads, _, head_dim = self.keys.shape
+        return 2 * layers * kv_heads * head_dim * self.keys.itemsize * sum(self.lengths)
+
+    def entries(self, new: list[Tokens]) -> list[Entry]:
+        """Where the `new` tokens of each sequence belong.
+
+        Raises ``ValueError`` where there is no room for them.
+        """
+        batch = len(self.lengths)
+        if len(new) != batch:
+            raise ValueError(f"tokens for {len(new)} sequences, and this notepad is for {batch}")
+        entries, row = [], 0
+        for sequence, (tokens, before) in enumerate(zip(new, self.lengths, strict=True)):
+            entry = Entry(tokens, slice(row, row + len(tokens)), sequence, before)
+            if entry.end > self.room:
+                raise ValueError(
+                    f"{entry.end:,} tokens will not fit: this notepad has room for {self.room:,}. "
+                    "Ask prefill for more room, up to what the model can read"
+                )
+            entries.append(entry)
+            row += len(tokens)
+        return entries
+
+    def note(self, entries: list[Entry]) -> None:
+        """Keep what was written at `entries`."""
+        self.lengths = [entry.end for entry in entries]

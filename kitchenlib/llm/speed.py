@@ -1,0 +1,132 @@
+"""How near the model comes to what this machine can do.
+
+Decoding is held against a large matrix-vector product, prefill against a large matrix product,
+both plain NumPy. Model and yardstick take turns, and the best of several is kept of each: whatever
+else the machine does can only slow things down.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from time import perf_counter
+from typing import NamedTuple
+
+import numpy as np
+
+from kitchenlib.llm.smol import LLM
+from kitchenlib.roofline import Work
+from kitchenlib.units import FLOP_PER_MULTIPLY_ADD, KiB, human
+
+_CONTEXT = 64  # tokens noted before the decode step that is timed
+_TALL, _WIDE = 16384, 8192  # the yardsticks: a matrix as heavy as all the weights together,
+_SQUARE = 3072  # and one that takes as long to multiply as a few hundred tokens
+
+
+class Speed(NamedTuple):
+    """What the model reaches, and what this machine can do.
+
+    Attributes:
+        decode, stream: bytes per second of a decode step, and of a large matrix-vector product.
+        prefill, multiply: FLOP/s of a prefill, as computed, and of a large matrix product.
+    """
+
+    decode: float
+    stream: float
+    prefill: float
+    multiply: float
+
+    def __str__(self) -> str:
+        return "\n".join(
+            (
+                f"a decode step streams   {human(self.decode, 'B/s')}, "
+                f"{self.decode / self.stream:.2f} of a large matrix-vector product "
+                f"({human(self.stream, 'B/s')})",
+                f"a prefill calculates    {human(self.prefill, 'FLOP/s')}, "
+                f"{self.prefill / self.multiply:.2f} of a large matrix product "
+                f"({human(self.multiply, 'FLOP/s')})",
+            )
+        )
+
+
+def measure(smol: LLM, prompt: int = 512, tries: int = 16) -> Speed:
+    """Decode bandwidth and prefill FLOP/s, each beside its yardstick; takes a few seconds.
+
+    Args:
+        smol: the model; its stand-in is as fast.
+        prompt: tokens of the prefill.
+        tries: decode steps; of the prefill a quarter as many. More of them where the machine has
+            other things to do as well.
+    """
+    rng = np.random.default_rng(0)
+    matrix = rng.random((_TALL, _WIDE), dtype=np.float32)
+    vector = rng.random(_WIDE, dtype=np.float32)
+    square = rng.random((_SQUARE, _SQUARE), dtype=np.float32)
+    ids = rng.integers(0, smol.shape.vocab, prompt).tolist()
+    _, cache = smol.prefill(ids[:_CONTEXT], room=1)
+
+    def step() -> None:
+        smol.decode_step(ids[0], cache)
+        cache.lengths = [_CONTEXT]
+
+    def flood() -> None:
+        smol.prefill(ids, room=0)
+
+    step_work, flood_work = _counts(smol, step), _counts(smol, flood)
+    step_time, matvec_time = _best(tries, step, lambda: matrix @ vector)
+    flood_time, matmul_time = _best(-(-tries // 4), flood, lambda: square @ square)
+    return Speed(
+        decode=float(step_work.bytes) / step_time,
+        stream=matrix.nbytes / matvec_time,
+        prefill=float(flood_work.flops) / flood_time,
+        multiply=FLOP_PER_MULTIPLY_ADD * _SQUARE**3 / matmul_time,
+    )
+
+
+def _counts(smol: LLM, task: Callable[[], object]) -> Work:
+    with smol.counted() as counts:
+        task()
+    return counts.computed
+
+
+def _best(tries: int, *tasks: Callable[[], object]) -> list[float]:
+    """Seconds of each task, the best of `tries`, taking turns."""
+    best = [float("inf")] * len(tasks)
+    for _ in range(tries):
+        for number, task in enumerate(tasks):
+            start = perf_counter()
+            task()
+            best[number] = min(best[number], perf_counter() - start)
+    return best
+
+
+_READY = """
+from time import perf_counter as now
+start = now()
+from kitchenlib import llm
+smol = llm.load()
+ready = now() - start
+smol.prefill(list(range({prompt})))
+print(ready)
+try:
+    print(*(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM")))
+except OSError:
+    print("nan")
+"""
+
+
+def readiness(prompt: int = 512, tries: int = 3) -> tuple[float, float]:
+    """How soon a fresh Python has the model, and how much memory that takes.
+
+    Returns:
+        seconds until the model is ready, the best of `tries`; and the peak of memory in bytes,
+        a prompt of so many tokens included (not a number where the system does not tell).
+    """
+    found = []
+    for _ in range(tries):
+        command = [sys.executable, "-c", _READY.format(prompt=prompt)]
+        run = subprocess.run(command, capture_output=True, check=True)
+        found.append([float(number) for number in run.stdout.split()[-2:]])
+    ready, peak = zip(*found, strict=True)
+    return min(ready), max(peak) * KiB
