@@ -369,9 +369,7 @@ def test_every_row_of_a_data_file_is_whole(name: str) -> None:
         assert not any(re.search(r"\s$|^\s", cell) for cell in row.values())
 
 
-def test_a_count_unlike_the_published_one_is_explained_where_the_model_is_shown() -> (
-    None
-):
+def test_a_count_unlike_the_published_one_is_explained_where_the_model_is_shown() -> None:
     for model in kl.models():
         assert bool(model.caveat) != model.exact
         assert model.caveat in repr(model)

@@ -17,13 +17,12 @@ LLAMA = kl.model("Llama-2-70B")
 
 # --- Predictions ------------------------------------------------------------------------------
 
-_SHARES = {"all": 0.9, "half": 0.3, "tenth": 0.03, "hundredth": 0.0}
+_CUTS = {"one": 1, "ten": 10, "hundreds": 300, "thousands": 100_000}
 
 
-def _share_of_one_guest() -> str:
-    """The option that the utilization of one guest falls under."""
-    share = kl.decode_step(LLAMA, context=512).utilization(H100)
-    return next(name for name, least in _SHARES.items() if share >= least)
+def _cuts_per_crumb() -> str:
+    """The option that is nearest to the ridge, as a factor."""
+    return min(_CUTS, key=lambda name: abs(math.log(_CUTS[name] / H100.ridge())))
 
 
 def _free_tokens() -> int:
@@ -34,48 +33,38 @@ def _free_tokens() -> int:
 
 PREDICTIONS = [
     Prediction(
-        "chef-busy",
-        prompt="Our kitchen writes a reply for one guest. For which share of the time does the "
-        "chef cut, and not wait?",
+        "cuts-per-crumb",
+        prompt="While the waiter of an H100 brings **one crumb** (a byte), how many cuts "
+        "(calculations) could the chef make?",
         options=[
             Option(
-                "all",
-                "nearly all of it",
-                "It feels that way: the chip is hot, and the monitor says *busy*. But what is "
-                "busy is the waiter.",
+                "one",
+                "about 1",
+                "That would be a kitchen in which nobody waits. Chips have not been built like "
+                "that for a long time.",
             ),
-            Option(
-                "half",
-                "about half",
-                "That would be a balanced kitchen, one that sits at its ridge point. One token "
-                "is very far from there.",
-            ),
-            Option(
-                "tenth",
-                "about a tenth",
-                "The right direction. Now divide what the chef could do with each crumb by what "
-                "one token asks.",
-            ),
-            Option("hundredth", "less than a hundredth"),
+            Option("ten", "about 10", "More. Your own laptop is nearer to this one."),
+            Option("hundreds", "about 300"),
+            Option("thousands", "about 100,000", "The chef is quick, but so is the waiter."),
         ],
-        right=_share_of_one_guest,
+        right=_cuts_per_crumb,
         why=lambda: (
-            "One token asks for one cut with each crumb, and the chef could do "
-            f"{H100.ridge():.0f}: a share of one in {H100.ridge():.0f}, or {1 / H100.ridge():.2%}."
+            f"{H100.peak() / 1e12:.1f} trillion cuts a second, divided by "
+            f"{H100.bandwidth / 1e12:.2f} trillion crumbs a second, are {H100.ridge():.0f}."
         ),
     ),
     Prediction(
         "free-tokens",
-        prompt="On a real H100, one layer was timed with 1, 2, 4, 8 ... up to 4,096 tokens in one "
-        "pass. What is the **largest number of tokens** that took at most a tenth longer than a "
-        "single token?",
+        prompt="A model is many equal steps, called layers. On a real H100 one of them was timed "
+        "with 1, 2, 4, 8 ... up to 4,096 **tokens** going through together. What is the largest of "
+        "these numbers that took at most a tenth longer than a single token?",
         unit="tokens",
         judge="The measurement says",
         right=_free_tokens,
         low="It is natural to think that more tokens take more time. They do not while the waiter "
-        "sets the pace: he walks once for all of them.",
-        high="There the chef has become the slower one. The corner of a real chip is rounded, so "
-        "the time begins to rise well before the ridge.",
+        "sets the pace: one walk serves them all.",
+        high="Past the ridge the chef is the slower one. And a real chip has a rounded corner: its "
+        "time begins to rise before the ridge.",
         why="They took nearly the same time as one: the waiter carries the weights once, and the "
         "chef had time to spare.",
     ),
@@ -86,6 +75,9 @@ PREDICTIONS = [
 
 def _random_pass(rng: random.Random) -> tuple[int, float]:
     return rng.randint(1, 5000), rng.choice([3, 4, 4.5, 6, 8, 16, 32])
+
+
+GROUPED = kl.number_format("int4-g128").bytes  #: bytes of a weight, scales included
 
 
 def _tokens_to_ridge(bytes_per_weight: float) -> int:
@@ -110,7 +102,14 @@ QUESTIONS = [
         "Answer in **tonnes** (1 tonne = 1,000 kg = 1,000,000 g).",
         right=lambda: LLAMA.weight_bytes("bf16") / 1e6,
         unit="tonnes",
+        tolerance=0.02,
         mistakes=[
+            Mistake(
+                "a kilogram for a gigabyte",
+                lambda: LLAMA.weight_bytes("bf16") / 1e9,
+                "That is the sack in kilograms, with a kilogram to the gigabyte. Here a *gram* is "
+                "a *byte*, and the answer is in tonnes.",
+            ),
             Mistake(
                 "kilograms",
                 lambda: LLAMA.weight_bytes("bf16") / 1e3,
@@ -135,7 +134,7 @@ QUESTIONS = [
         ],
         nudge="Begin with `llama.weight_bytes('bf16')`, the bytes of the sack. Each byte weighs a "
         "gram. How many grams make a tonne?",
-        why="{right}: a container ship full. The two readings of the card differ by a factor of a "
+        why="{right}: a container ship full. The two readings of the story differ by a factor of a "
         "million, which is why a unit is part of a number.",
         worked=lambda: (
             f"The sack has {LLAMA.weight_bytes('bf16'):,.0f} bytes, so as many grams. A thousand "
@@ -157,10 +156,10 @@ QUESTIONS = [
                 "above the line, bytes below it.",
             ),
             Mistake(
-                "the sparse peak",
+                "twice the peak",
                 lambda: 2 * A100.ridge("bf16"),
-                "That is the peak with sparsity, the larger number of the data sheet. It counts "
-                "products that are never done: take the dense one.",
+                "Twice too much. Either you took the peak with sparsity, which counts products "
+                "that are never done, or the peak in 8 bits. Take the dense one, in bf16.",
             ),
             Mistake(
                 "the other A100",
@@ -197,6 +196,11 @@ QUESTIONS = [
                 lambda: LLAMA.streamed_weight_bytes("bf16") / H100.peak("bf16") * 1e3,
                 "That is about how long the *chef* cuts: you divided by the peak. The waiter "
                 "carries bytes at the bandwidth.",
+            ),
+            Mistake(
+                "one layer",
+                lambda: kl.layer_work(LLAMA, 1).bytes / H100.bandwidth * 1e3,
+                "That is one layer. The token walks through all of them, and to the exit.",
             ),
             Mistake(
                 "one byte for each weight",
@@ -269,11 +273,16 @@ QUESTIONS = [
         prompt="Weights stored as `int4-g128` take 4.15625 bits each and are multiplied in 16 bit. "
         "How many tokens must share a pass to reach the ridge of an H100? Round up, in whole "
         "**tokens**.",
-        right=lambda: _tokens_to_ridge(kl.number_format("int4-g128").bytes),
+        right=lambda: _tokens_to_ridge(GROUPED),
         unit="tokens",
         tolerance=0,
-        within=1,
         mistakes=[
+            Mistake(
+                "not rounded up",
+                lambda: H100.ridge("bf16") * GROUPED / 2,
+                "Short of the ridge the chef still waits a little. Round up to whole tokens.",
+                when=lambda tokens: 0 <= _tokens_to_ridge(GROUPED) - tokens <= 1,
+            ),
             Mistake(
                 "16-bit weights",
                 lambda: _tokens_to_ridge(kl.number_format("bf16").bytes),
@@ -288,15 +297,21 @@ QUESTIONS = [
                 "no scales",
                 lambda: _tokens_to_ridge(kl.number_format("int4").bytes),
                 "You took 4 bits. The scales that groups of weights share have to be carried too.",
+                when=lambda tokens: 0 <= _tokens_to_ridge(0.5) - tokens < 1,
             ),
             Mistake(
                 "one operation",
-                lambda: math.ceil(H100.ridge("bf16") * kl.number_format("int4-g128").bytes),
+                lambda: math.ceil(H100.ridge("bf16") * GROUPED),
                 "Twice too many: each weight costs two FLOPs for each token, not one.",
             ),
             Mistake(
+                "bits for bytes",
+                lambda: _tokens_to_ridge(kl.number_format("int4-g128").bits),
+                "A byte has eight bits: use the *bytes* of a weight.",
+            ),
+            Mistake(
                 "multiplied for divided",
-                lambda: math.ceil(H100.ridge("bf16") / kl.number_format("int4-g128").bytes),
+                lambda: math.ceil(H100.ridge("bf16") / GROUPED),
                 "Lighter weights bring *more* cuts with each crumb, so fewer tokens are enough.",
             ),
         ],
@@ -306,8 +321,8 @@ QUESTIONS = [
         "by a smaller crowd.",
         worked=lambda: (
             "Intensity is 2 × tokens ÷ bytes per weight. Set it equal to the ridge and solve for "
-            f"the tokens: {H100.ridge():.1f} × {kl.number_format('int4-g128').bytes:.4f} ÷ 2 = "
-            f"{H100.ridge() * kl.number_format('int4-g128').bytes / 2:.1f}. Rounded up: {{right}}."
+            f"the tokens: {H100.ridge():.1f} × {GROUPED:.4f} ÷ 2 = "
+            f"{H100.ridge() * GROUPED / 2:.1f}. Rounded up: {{right}}."
         ),
     ),
     Question(
@@ -317,15 +332,15 @@ QUESTIONS = [
             Option(
                 "peak",
                 "a chip with twice the peak",
-                "The chef cuts for less than a hundredth of the time. Twice as fast a chef saves "
-                "half of that hundredth.",
+                "The chef cuts for less than a hundredth of the time, and does it while the waiter "
+                "is walking. A faster chef waits longer, and the reply comes no sooner.",
             ),
             Option("bandwidth", "a chip with twice the bandwidth"),
             Option(
                 "same",
                 "either, it is the same",
-                "It would be if chef and waiter took turns. They work side by side, and the slower "
-                "one sets the pace.",
+                "Even if chef and waiter took turns, the chef's part would be less than a "
+                "hundredth. And they work side by side: the slower one sets the pace.",
             ),
             Option(
                 "memory",

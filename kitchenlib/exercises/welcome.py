@@ -12,18 +12,20 @@ LLAMA = kl.model("Llama-2-70B")
 
 PREDICTIONS = [
     Prediction(
-        "words-a-second",
+        "tokens-a-second",
         prompt="The chef of this kitchen makes 989 trillion cuts a second, and one token takes "
         "138 billion. How many **tokens per second** can one guest get at the very best?",
         unit="tokens/s",
         right=lambda: 1 / float(kl.decode_step(LLAMA, context=0).time(H100)),
-        low="Better than you feared, but not by much: the sack is heavy.",
-        high="The chef could do that. But the sack must be wheeled in for each token, and the "
-        "chef spends the time waiting.",
+        low="The sack is heavy, but the waiter is quick.",
+        high="The chef could do thousands. But the sack must come for each token, and the chef "
+        "waits for it.",
+        judge="The arithmetic says",
         why=lambda: (
-            f"The waiter carries {kl.kg(H100.bandwidth):,.0f} kg a second and the sack weighs "
-            f"{kl.kg(LLAMA.streamed_weight_bytes('bf16')):.0f} kg, so {{right}} and no more. The "
-            f"chef alone could do {H100.peak('bf16') / (2 * LLAMA.params):,.0f}."
+            f"The waiter carries {kl.kg(H100.bandwidth):,.0f} kg a second. Of the sack, "
+            f"{kl.kg(LLAMA.streamed_weight_bytes('bf16')):.0f} kg must come for every token (one "
+            "table, the embedding, is only looked up): so {right} and no more. The chef alone "
+            f"could do {H100.peak('bf16') / (2 * LLAMA.params):,.0f}."
         ),
     ),
 ]
@@ -55,8 +57,8 @@ QUESTIONS = [
         ],
         nudge="How many bytes are all weights together? Then remember that a GB is a billion of "
         "them.",
-        why="{right}, or as many kilograms of sack. The 140 kg of the story are this number, "
-        "rounded.",
+        why="{right}, or as many kilograms of sack. The story that this collection grew from "
+        "rounds it to 140.",
         worked=lambda: (
             f"`llama.params` is {LLAMA.params:,}. Times 2 bytes, divided by a billion: {{right}}."
         ),

@@ -123,14 +123,14 @@ class Setting(NamedTuple):
         if self.phase == "prefill":
             return f"reading {self.tokens:,} tokens for {guests}"
         each = " each" if self.batch > 1 else ""
-        return f"a word for {guests}, {self.tokens:,} tokens of notes{each}"
+        return f"a token for {guests}, {self.tokens:,} tokens of notes{each}"
 
 
 def _duration(seconds: float) -> str:
     return human(seconds, "s") if seconds < 3600 else f"{significant(seconds / 3600)} hours"
 
 
-WORKED = Setting()  #: the worked example: one guest's next word
+WORKED = Setting()  #: the worked example: one guest's next token
 
 
 class RooflineStage(Stage):

@@ -6,7 +6,6 @@ from matplotlib.axes import Axes
 
 from kitchenlib.chips import Chip
 from kitchenlib.models import Model
-from kitchenlib.phases import decode_step
 from kitchenlib.plots import scenery
 from kitchenlib.plots.style import (
     CHEF,
@@ -35,17 +34,16 @@ _Column = tuple[float, str, str, str, str, Role]
 @in_style
 def kitchen(chip: Chip, model: Model) -> Picture:
     """Who does what when a language model answers: sacks, notepad, waiter, chef, order."""
-    needed = decode_step(model, context=0).intensity
-    title = f"The chef could make {chip.ridge():.0f} cuts for every crumb the waiter brings"
-    lead = f"Writing the next word needs {needed:.0f}"
+    title = "Whatever the chef cuts, the waiter must first carry"
+    lead = f"{model.name} in 16 bit on one {chip.name}"
     columns = _columns(chip, model)
     said = "; ".join(f"{c[1]} ({c[2]}): {c[3]}, {c[4]}" for c in columns)
     alt = (
         f"{title}. {lead}. A drawn kitchen: a waiter pushes a sack from the warehouse to a chef "
-        f"who waits with raised knife. {model.name} in 16 bit on one {chip.name}. {said}."
+        f"who waits with raised knife. {said}."
     )
     picture = Picture(WIDTH, 5.75, alt=alt)
-    claim(picture, title, f"{lead}. {model.name} in 16 bit on one {chip.name}")
+    claim(picture, title, lead)
     ax = canvas(picture)
     _scene(ax, floor=2.06, ceiling=4.86)
     for x, name, term, number, unit, role in columns:

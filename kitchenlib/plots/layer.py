@@ -143,7 +143,7 @@ def _narrow(model: Model, size: dict[str, int]) -> str:
         return f"K and V are as wide as Q: each\nof the {attention.heads} heads has its own."
     return (
         f"K and V, {human(size['K'], 'B')} each, are\n"
-        f"narrow: {attention.heads} query heads share\n{shared} KV heads."
+        "narrow on purpose: a later\nnotebook tells why."
     )
 
 
@@ -208,7 +208,7 @@ def _product(ax: Axes, left: float, base: float, rows: int) -> None:
     scenery.sack(ax, left + 1.99, base + 0.2, 0.78, layer=4)
     for x, sign in ((1.28, "×"), (2.70, "=")):
         write(ax, left + x, base + side / 2, sign, ha="center", va="center", size=13)
-    for x, name in ((0.0, "orders"), (1.42, "sack"), (2.84, "results")):
+    for x, name in ((0.0, "row per token"), (1.42, "one matrix"), (2.84, "results")):
         write(ax, left + x + side / 2, base - 0.06, name, ha="center", va="top", color=MUTED)
 
 

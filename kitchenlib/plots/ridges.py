@@ -36,9 +36,9 @@ from kitchenlib.units import significant
 
 #: Kind of memory -> heading. The kind of memory is what sets most ridges apart.
 _MEMORIES = (
-    (("HBM", "on-chip"), "Data centre (HBM, SRAM)"),
-    (("GDDR",), "Graphics cards (GDDR)"),
-    (("LPDDR", "DDR"), "Laptops and CPUs (DDR)"),
+    (("HBM", "on-chip"), "HBM or on-chip memory"),
+    (("GDDR",), "GDDR cards"),
+    (("LPDDR", "DDR"), "DDR: desktops, laptops, CPUs"),
 )
 
 
@@ -72,13 +72,14 @@ def ridges(rate: str = "bf16") -> Picture:
         f"{heading}: {', '.join(f'{_short(c)} {c.ridge(rate):.0f}' for c in group)}."
         for heading, group in groups.items()
     )
-    picture = Picture(WIDTH, 6.35, alt=f"{title}. Ridge at {rate} in FLOP per byte. {said}")
-    lead = f"Ridge of {len(known)} chips at {rate} (dense), FLOP per byte, log scale"
+    at = "16 bit, Apple and the laptop in 32" if rate == "bf16" else rate
+    lead = f"Ridge of {len(known)} chips ({at}), dense, FLOP per byte, log scale"
+    picture = Picture(WIDTH, 6.35, alt=f"{title}. {lead}: {said}")
     claim(picture, title, lead)
     for (heading, group), left in zip(groups.items(), (1.42, 4.12, 7.28), strict=True):
         write(picture, left - 1.0, 5.24, heading, weight="bold")
         _column(panel(picture, left, 1.02, 1.32, 4.14), group, rate)
-    _verified_key(picture, "dashed line: one guest's next word, 1 FLOP per byte")
+    _verified_key(picture, "dashed line: one guest's next token, 1 FLOP per byte")
     return picture
 
 

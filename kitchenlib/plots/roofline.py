@@ -75,7 +75,7 @@ def _title(chip: Chip, step: int, works: dict[str, Reading]) -> str:
     if step == 3:
         return f"Waiter and chef are equally busy at {chip.ridge():.0f} cuts per crumb: the ridge"
     low, high = (percent(works[name].chef) for name in ("1 guest", "prompt of 512"))
-    return f"One guest keeps the chef {low} busy, a prompt of 512 tokens {high}"
+    return f"The law: one guest keeps the chef {low} busy, 512 tokens {high}"
 
 
 def _alt(title: str, lead: str, chip: Chip, step: int, works: dict[str, Reading]) -> str:

@@ -50,7 +50,7 @@ def law_against_layer(models: tuple[str, str] = ("Llama-2-70B", "Llama-2-7B")) -
     h100 = chip("H100 SXM")
     ceiling = measured.matmul_ceiling(h100.name)
     slower = replace(h100, peaks={rate: peak * ceiling for rate, peak in h100.peaks.items()})
-    title = "Measured: 128 tokens for the price of one, then a rounded corner"
+    title = "Measured on the 70B layer: 128 tokens for the price of one"
     lead = f"One layer's seven matrix products on one {h100.name}, 16 bit, by tokens in one pass"
     said = " ".join(_in_words(name, h100) for name in models)
     best = f"The best matrix product measured reaches {ceiling:.1%} of the peak."
@@ -158,7 +158,7 @@ def guests(chip: Chip, model: Model, notes: int = 4096) -> Picture:
     batch = np.unique(np.geomspace(1, _SIZES[-1], 241).astype(int))
     bare, noted = (decode_step(model, context, batch) for context in (0, notes))
     most = decode_step(model, notes, batch=10**9).intensity
-    title = f"{chip.ridge():.0f} guests can share the sack; notes are never shared"
+    title = f"{chip.ridge():.0f} guests share one sack; each brings notes of their own"
     setting = f"{model.name}, {chip.name}, 16 bit"
     limit = f"With {notes:,} tokens of notes each, cuts per crumb end at {most:.0f}"
     alt = (
@@ -168,7 +168,7 @@ def guests(chip: Chip, model: Model, notes: int = 4096) -> Picture:
     picture = Picture(WIDTH, 5.4, alt=alt)
     claim(picture, title, f"{setting}. {limit}")
     ticks = (30, 100, 300, 1000, 3000)
-    whole = _guest_axes(picture, 0.98, "one step, for all guests", ticks, (22, 4000))
+    whole = _guest_axes(picture, 0.98, "one pass, for all guests", ticks, (22, 4000))
     share = _guest_axes(picture, 5.44, "one guest's share of it", (0.1, 1, 10), (0.06, 80))
     lines: tuple[tuple[Any, ...], ...] = ((bare, SACK, "-", -9), (noted, NOTES, (0, (5, 2)), 9))
     for work, role, dash, beside in lines:

@@ -55,7 +55,7 @@ class Taste(Stage):
         self._title = write(ax, MARGIN, top, "", size=TITLE, weight="bold", va="top")
         self._lead = f"{model.name} on one {chip.name}, 16 bit; the guests' notepads left out"
         write(ax, MARGIN, top - 0.31, self._lead, size=LEAD, color=MUTED, va="top")
-        _taste_scene(ax, "the whole sack, for every word")
+        _taste_scene(ax, "the whole sack, for every token")
         self._seats = _Seats(ax, 5.55, 1.55)
         self._waiter = Gauge(ax, MARGIN, 0.56, 1.7, "waiter busy", WAITER)
         self._chef = Gauge(ax, MARGIN + 2.6, 0.56, 1.7, "chef busy", CHEF)
@@ -70,7 +70,7 @@ class Taste(Stage):
 
     @in_style
     def serve(self, guests: int) -> None:
-        """Show the step that writes the next word of `guests` guests at once."""
+        """Show the step that writes the next token of `guests` guests at once."""
         now, facts = self._read(guests), self.facts(guests)
         who = f"{guests:,} guest{'s' * (guests > 1)}"
         title = f"{who}, one trip: the chef is busy {percent(now.chef)} of the time"
@@ -87,8 +87,8 @@ class Taste(Stage):
         """The numbers of that step, in words."""
         now = self._read(guests)
         return {
-            "each guest": f"a word every {human(now.time, 's', 2)}",
-            "all together": f"{significant(guests / now.time)} words a second",
+            "each guest": f"a token every {human(now.time, 's', 2)}",
+            "all together": f"{significant(guests / now.time)} tokens a second",
             "carried": human(now.bytes, "B"),
             "waiter busy": percent(now.waiter),
             "chef busy": percent(now.chef),
@@ -132,7 +132,7 @@ def _taste_scene(ax: Axes, carried: str) -> None:
 
 @in_style
 def taste(chip: Chip, model: Model, guests: int = 1) -> Picture:
-    """One decode step for `guests` guests: who is busy, and how fast the words come."""
+    """One decode step for `guests` guests: who is busy, and how fast the tokens come."""
     stage = Taste(chip, model)
     stage.serve(guests)
     return stage.picture
@@ -156,7 +156,7 @@ STOPS = (
     Stop("01_ratio", "The ratio", "Why does the chef\nstand and wait?"),
     Stop("02_prefill_vs_decode", "Prefill and decode", "Why first a pause,\nand then a drip?"),
     Stop("03_price_paradox", "The price paradox", "Why does a reply cost\nmore than a question?"),
-    Stop("04_four_fixes", "Four fixes", "What makes the\nwords come faster?"),
+    Stop("04_four_fixes", "Four fixes", "What makes the\nreply come faster?"),
     Stop("05_modern_systems", "Modern systems", "What do the newer\nkitchens change?"),
 )
 

@@ -1,8 +1,9 @@
 # %% [markdown]
 # # Welcome to the LLM Kitchen
 #
-# **The one idea:** a language model is a kitchen in which the ingredients are too heavy to carry.
-# Who carries, who cuts, and who waits decides how fast it answers and what it costs.
+# **The one idea:** a large language model ([LLM]) is a kitchen whose ingredients take far longer to
+# carry than to cut. Who carries, who cuts, and who waits decides how fast it answers and what it
+# costs.
 #
 # **You will be able to**
 # - find your way through the collection;
@@ -30,6 +31,8 @@ selftest()
 # If it complains, it also says what to do. Then load the tools of this page:
 
 # %%
+from dataclasses import replace
+
 import kitchenlib as kl
 from kitchenlib.exercises.welcome import check, predict, progress, recall, solution
 from kitchenlib.plots import welcome as plots
@@ -51,15 +54,15 @@ kitchen(h100, llama)
 # %% [markdown]
 # | in the kitchen | in the machine | what it does |
 # |---|---|---|
-# | [sacks][sack] of ingredients | the model's [weights][weight], in memory | sit in the warehouse, far from the knife |
+# | [sacks][sack] of ingredients | the model's [weights][weight], in memory | sit in the [warehouse], far from the knife |
 # | an [order ticket] | your [prompt], as tokens | says what to cook |
 # | a [notepad] on a clipboard | the [KV cache] | remembers what was said; grows with every token |
 # | a [waiter] with a cart | the memory bus and its [bandwidth] | wheels sacks and notepads to the [chef] |
 # | a chef with a knife | the compute cores and their [peak] | makes [cuts][cut], that is calculations ([FLOP]) |
 #
-# A [crumb] is one [byte], so one kilogram of sack is one gigabyte. Every number on these pages
-# is computed as you read, from data with a source. Any word you do not know is in the
-# [glossary](glossary.ipynb).
+# A [crumb] is one [byte]. A billion crumbs weigh a kilogram, so a kilogram of sack is a gigabyte.
+# Every number on these pages is computed as you read, from data with a source. Any word you do not
+# know is in the [glossary](glossary.ipynb).
 
 # %% [markdown]
 # ## Predict
@@ -68,17 +71,24 @@ kitchen(h100, llama)
 # reply. Guess first. Then read on.
 
 # %%
-predict("words-a-second")
+predict("tokens-a-second")
 
 # %% [markdown]
 # ## A taste
 #
-# For every single token the waiter must wheel in the **whole** sack. The chef makes one cut with
-# each crumb, and waits. But one trip can serve many guests, if they are ready at the same time: a
-# [batch]. Let guests in, and watch both bars. At how many do they begin to slow each other down?
+# For every single token the waiter must wheel in the whole sack (but for one table, which is only
+# looked up). Why every time? The [chef's table] is tiny: next to the cores there is room for a few
+# handfuls. What is not on the table must be wheeled in again.
+#
+# So the chef makes one multiplication and one addition with each weight, and waits. But one trip
+# can serve many guests, if they are ready at the same time: a [batch]. Let guests in, and watch
+# both bars. At how many do they begin to slow each other down?
 
 # %%
 TasteExplorer()
+
+# %%
+recall("tokens-a-second")
 
 # %% [markdown]
 # Here are 32 guests. Compare with one guest: what changed for each, and what for all together?
@@ -86,24 +96,36 @@ TasteExplorer()
 # %%
 plots.taste(h100, llama, guests=32)
 
-# %%
-recall("words-a-second")
+# %% [markdown]
+# Each guest still gets a token every 41 ms, and together they get 32 times as many. The slider
+# shows that it holds for 256 guests. At 512 they slow each other down. Where between the two it
+# turns is the subject of the next notebook.
 
 # %% [markdown]
 # ## The trap to avoid
 #
-# *The chef is idle, so the kitchen is empty.* With one guest the chef rests for more than 99% of
-# the time, and still not one more word can be written: the waiter is running all the while. A
-# machine can be fully busy and hardly calculate. Which of the two is meant, *busy*, is the
-# first thing to ask.
+# *The chef is idle, so the reply could come faster.* With one guest the chef rests for more than
+# 99% of the time. Let us hire a chef who is twice as fast:
+
+# %%
+faster = replace(h100, peaks={"bf16": 2 * h100.peak("bf16")})
+step = kl.decode_step(llama, context=0)
+
+print("this chef        ", kl.human(step.time(h100), "s"), "a token")
+print("twice as fast one", kl.human(step.time(faster), "s"), "a token")
+
+# %% [markdown]
+# Not one moment sooner: the waiter is running all the while. What idle hands can do is serve more
+# guests on the same trip. So when someone says *busy*, ask who: the chef or the waiter?
 
 # %% [markdown]
 # ## Where the kitchen leaks
 #
 # An analogy is a tool, and every notebook says where this one breaks. Here already: our sack weighs
-# 138 kg, but the pantry of one H100 holds 86 kg. Imagine a bigger pantry until notebook 2 puts it
-# right with two chips. And the taste above leaves the notepads out: every guest brings one, it grows
-# with each word, and no two guests can share it.
+# 138 kg, but the warehouse of one H100 holds 86 kg (it is sold as 80 GB, because memory sizes count
+# in [GiB][byte]). Imagine a bigger warehouse until notebook 2 puts it right with two chips. And the
+# taste above leaves the notepads out: every guest brings one, it grows with each token, and it
+# serves no other guest (unless two orders begin alike: a later trick).
 
 # %% [markdown]
 # ## A warm-up exercise

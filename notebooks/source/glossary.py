@@ -10,8 +10,13 @@
 # The story that the notebooks tell. Each name stands for one piece of hardware or data.
 #
 # ### Sack
-# The model's [weights][weight], stored in the warehouse (memory). One kilogram of sack is one
-# gigabyte.
+# The model's [weights][weight], stored in the warehouse. One kilogram of sack is one gigabyte.
+#
+# ### Warehouse
+# The chip's memory, where sacks and notepads lie.
+#
+# ### Chef's table
+# The small fast memories beside the cores, called caches. What lies there need not be carried again.
 #
 # ### Crumb
 # One [byte]. A kilogram of sack is a billion crumbs.
@@ -30,6 +35,9 @@
 #
 # ### Chef
 # The compute cores. Cuts the ingredients; the cutting speed is the [peak].
+#
+# ### Pass
+# One trip of the whole sack past the chef, for every token that is ready: a forward pass.
 #
 # ### Cut
 # One arithmetic operation, one [FLOP].
@@ -57,11 +65,30 @@
 # One of the equal steps that every token goes through. In most models of today a layer is
 # attention followed by a feed-forward part.
 #
+# ### LLM
+# Large language model: a program that continues a text, one [token] at a time, by way of billions of
+# [weights][weight].
+#
+# ### Matrix
+# A table of numbers. A model's [weights][weight] stand in matrices.
+#
+# ### Attention
+# The part of a layer that looks back at earlier tokens, by way of the [notepad].
+#
+# ### Feed-forward
+# The part of a layer that works on each token alone.
+#
+# ### Query
+# The row of numbers with which a token looks for what it needs among earlier tokens.
+#
+# ### Key and value
+# Two rows of numbers that each token leaves in every layer, for attention to look at. KV for short.
+#
 # ### Embedding
 # The table that turns each token into its row of numbers. Looked up, not multiplied.
 #
 # ### LM head
-# The last matrix. It turns a row of numbers into one score for each token of the vocabulary.
+# Language-model head, the last matrix. It turns a row of numbers into one score for each token of the vocabulary.
 #
 # ### Query head
 # A slice of attention that looks at the earlier tokens in its own way.
@@ -119,6 +146,9 @@
 # ### Compute-bound
 # Right of the ridge: the time goes into arithmetic.
 #
+# ### Floor
+# The time of a pass if everything overlapped perfectly: nothing that fetches it all is faster.
+#
 # ### Utilization
 # The share of the time in which the cores calculate.
 #
@@ -141,7 +171,7 @@
 # Reading the [prompt]: all its tokens go through the model in one pass.
 #
 # ### Decode
-# Writing the reply: one [token] per pass.
+# Writing the reply: one [token] for each guest and [pass].
 #
 # ### KV cache
 # Keys and values of all earlier tokens, kept so that they need not be computed again.
@@ -154,6 +184,9 @@
 #
 # ### Quantization
 # Storing weights in fewer bits, groups of them sharing a scale.
+#
+# ### Scale
+# A number that a group of quantized weights shares: each is multiplied by it when it is used.
 #
 # ### Speculative decoding
 # Guessing a few tokens cheaply, then checking them all in one pass.
@@ -178,6 +211,10 @@
 #
 # ### H100
 # A data-centre [GPU] by NVIDIA. The collection's worked example uses its SXM version.
+#
+# ### SXM
+# A build of NVIDIA's data-centre chips, soldered for servers: more power and faster memory than the
+# PCIe build, which is a card to plug in.
 #
 # ### HBM
 # High-bandwidth memory: memory stacked beside the cores. A data-centre chip's warehouse.
