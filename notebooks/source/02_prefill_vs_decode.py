@@ -2,7 +2,7 @@
 # # 2. Prefill vs decode
 #
 # **The one idea:** reading your prompt and writing the reply are two different workloads on the same
-# machine. First a flood, in which the chef sets the pace. Then a drip, in which the waiter does.
+# machine. First a flood, in which the [chef] sets the pace. Then a drip, in which the [waiter] does.
 #
 # **You will be able to**
 # - tell [prefill] from [decode], and say which of them a wait is made of;
@@ -18,12 +18,12 @@
 #
 # | in the kitchen | in the machine |
 # |---|---|
-# | a [guest] reads out a whole order | [prefill]: all tokens of the [prompt] go through in one [pass] |
+# | a [guest] reads out a whole order | [prefill]: all [tokens][token] of the [prompt] go through in one [pass] |
 # | the dish is served bite by bite | [decode]: one token of the reply for each pass |
 # | the [notepad] | the [KV cache]: [keys and values][key and value] of all tokens so far |
 # | the wait for the first bite | [TTFT], time to first token |
 # | the pace of the bites | [TPOT], time per output token after the first |
-# | a second kitchen that shares the sack | [tensor parallel] chips |
+# | a second kitchen that shares the [sack] | [tensor parallel] chips |
 
 # %%
 import kitchenlib as kl
@@ -39,7 +39,7 @@ long = kl.model("Llama-3.1-70B")
 # %% [markdown]
 # ## Predict
 #
-# Two guesses. Two H100s share the [sack], so that it fits. That is the kitchen of this notebook.
+# Two guesses. Two [H100]s share the sack, so that it fits. That is the kitchen of this notebook.
 
 # %%
 predict("read-or-write")
@@ -79,7 +79,7 @@ flood = kl.prefill(long, prompt=20_000)
 flood
 
 # %% [markdown]
-# Every matrix does 20,000 FLOP per byte, where the [ridge point] asks for 295. The flood is
+# Every [matrix] does 20,000 [FLOP] per byte, where the [ridge point] asks for 295. The flood is
 # [compute-bound]: bytes hardly matter, and the time is FLOPs divided by the [peak].
 
 # %%
@@ -94,7 +94,7 @@ print(f"chef busy {flood.utilization(h100):.0%}")
 plots.flood_by_length(long, h100)
 
 # %% [markdown]
-# And the chef is never busy all the time. The best matrix product measured on an H100 reaches 80% of
+# And the chef is never busy all the time. The best [matrix product] measured on an H100 reaches 80% of
 # the peak (the [matmul ceiling]), and a whole model less than that. So 3.3 s is a bound, not a promise.
 
 # %% [markdown]
@@ -136,7 +136,7 @@ kept.text == again.text
 # ## The drip
 #
 # With a notepad, one pass for one token carries the whole sack and the notepad, and cuts once with
-# each crumb. On one ideal H100:
+# each [crumb]. On one ideal H100:
 
 # %%
 step = kl.decode_step(llama, context=2048)
@@ -194,7 +194,7 @@ for prompt, reply in ((2000, 100), (4000, 100), (2000, 200)):
 # ## Now on your machine
 #
 # The law needs two numbers of a chip. Let us measure yours: how many bytes per second NumPy streams
-# through a large matrix-vector product, and how many FLOP/s it reaches in a large matrix product.
+# through a large matrix-vector product, and how many [FLOP/s] it reaches in a large matrix product.
 
 # %% tags=["nbval-ignore-output"]
 speed = llm.measure(smol)
@@ -287,7 +287,7 @@ solution("tpot")
 
 # %% [markdown]
 # ### The weight of a notepad
-# How many **GB** is the notepad of one guest with 32,768 tokens, for Llama-3.1-70B in bf16? It has 80
+# How many **GB** is the notepad of one guest with 32,768 tokens, for Llama-3.1-70B in [bf16]? It has 80
 # layers, 8 [KV heads][KV head], and 128 numbers for each of them.
 
 # %%
@@ -344,7 +344,7 @@ progress()
 # ## What you now know
 #
 # - Prefill sends all tokens of the prompt through in one pass: compute-bound, a flood.
-# - Decode sends one token through for each pass, and carries the whole sack for it: memory-bound, a
+# - Decode sends one token through for each pass, and carries the whole sack for it: [memory-bound], a
 #   drip.
 # - TTFT measures the flood and TPOT the drip. No single number can stand for both.
 # - The notepad trades memory for work: nothing is read twice, and it grows with every token.
