@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from kitchenlib.plots.style import Picture
 
-ROOMS = ("welcome", "ratio")  #: modules of this package, in the order of the notebooks
+#: Modules of this package, in the order of the notebooks.
+ROOMS = ("welcome", "ratio", "prefill_vs_decode")
 
 
 def figures() -> dict[str, Callable[[], Picture]]:
