@@ -210,9 +210,11 @@ class Film:
 
     @property
     def caveats(self) -> tuple[str, ...]:
-        """What the law leaves out and this request runs into, in words."""
+        """What else to know to read the numbers of this request, in words."""
         most = self.model.max_context
         told = []
+        if self.chips > 1:
+            told.append(f"Bytes and FLOPs are those of all {self.chips} chips.")
         if not self.fits:
             told.append("Imagine a bigger pantry: this does not fit.")
         for name, track in (("Reading", self.flood), ("Writing", self.drip)):

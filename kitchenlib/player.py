@@ -77,10 +77,11 @@ def packed(film: Film, pace: float | None = None) -> dict[str, Any]:
         raise wrong("pace", pace, f"give seconds of the machine for a second of film: {listed}")
     poster = flood.poster(film)
     state = state_at(film, poster)
-    drawing, now = flood.scene(film), flood.channels(state)
+    drawing, alt = flood.scene(film), flood.words(film, state)
+    image, motions = svg.with_script(drawing, flood.channels(state), alt)
     return {
-        "svg": svg.svg(drawing, now, flood.words(film, state)),
-        "motions": svg.script(drawing, now),
+        "svg": image,
+        "motions": motions,
         "title": f"{flood.claim(film)}. {film.kitchen}, {film.guests}",
         "flood": film.flood._asdict(),
         "drip": film.drip._asdict(),
@@ -105,7 +106,7 @@ def packed(film: Film, pace: float | None = None) -> dict[str, Any]:
 _PROMPTS = (10, 100, 500, 1_000, 2_000, 4_000, 8_000, 20_000, 100_000)
 _REPLIES = (2, 5, 10, 20, 50, 100, 200, 500, 1_000)
 _CHIPS = (1, 2, 4, 8)
-_WAIT = 0.05  # seconds: of many changes that arrive at once, only the last makes a film
+_WAIT = 0.01  # seconds: of many changes that arrive at once, only the last makes a film
 
 
 class FloodAndDrip:

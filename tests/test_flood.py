@@ -145,10 +145,12 @@ def test_a_mixture_carries_more_experts_for_more_tokens():
 
 
 def test_it_says_what_the_law_leaves_out():
-    assert flood.worked().caveats == ()
-    assert "does not fit" in Film(LLAMA, H100).caveats[0]
-    assert "4,096 tokens at most" in Film(LLAMA, H100, chips=2, prompt=5_000).caveats[0]
-    assert "wait for each other" in FILMS["latent"].caveats[0]
+    assert flood.worked().caveats == ("Bytes and FLOPs are those of all 2 chips.",)
+    assert FILMS["crowd"].caveats == ()
+    (small,) = Film(LLAMA, H100).caveats
+    assert "does not fit" in small
+    assert "4,096 tokens at most" in Film(LLAMA, H100, chips=2, prompt=5_000).caveats[-1]
+    assert "wait for each other" in FILMS["latent"].caveats[1]
 
 
 @pytest.mark.parametrize(
@@ -279,8 +281,8 @@ def test_a_drawing_is_one_well_formed_image_that_needs_nothing_else(film: Film, 
 @films
 def test_all_that_moves_has_a_handle_for_the_player(film: Film):
     now = flood.channels(state_at(film, 0))
-    parts = svg.script(flood.scene(film), now)
-    ids = {each.attrib.get("id") for each in ET.fromstring(flood.draw(film, 0)).iter()}
+    image, parts = svg.with_script(flood.scene(film), now, "")
+    ids = {each.attrib.get("id") for each in ET.fromstring(image).iter()}
     assert {part["id"] for part in parts} <= ids
     assert {part["of"] for part in parts} <= set(now)
     assert len(parts) == len(list(svg.followers(flood.scene(film).nodes)))

@@ -10,6 +10,7 @@ right one token climbs at a time, and for each of them the whole cube streams pa
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Iterator
 from itertools import groupby, pairwise
@@ -156,8 +157,7 @@ def _panel(x: float, side: str, track: Track, tokens: Node) -> Iterator[Node]:
 
 def _chef(x: float, y: float, side: str) -> Iterator[Node]:
     """The chef as far as the counter shows; over the flood he has his hands full."""
-    size = 0.44
-    figure = tuple(vector.traced(lambda ax: scenery.chef(ax, 0, -0.29 * size, size)))
+    figure = _chef_drawn()
     if side == "drip":
         yield Group(figure, (x, y))
         return
@@ -167,6 +167,11 @@ def _chef(x: float, y: float, side: str) -> Iterator[Node]:
     swish = Mark(vector.lines(*strokes), stroke=CHEF.fill, width=2)
     busy = Group((swish,), motion=fade("flood.running", (0, 0), (1, 1), stepped=True))
     yield Group((Group((*figure, busy), motion=bob),), (x, y))
+
+
+@functools.cache
+def _chef_drawn(size: float = 0.44) -> tuple[Mark, ...]:
+    return tuple(vector.traced(lambda ax: scenery.chef(ax, 0, -0.29 * size, size)))
 
 
 def _gauge(role: Role, name: str, channel: str, last: float) -> Iterator[Node]:

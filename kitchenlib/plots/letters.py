@@ -28,12 +28,15 @@ def font(bold: bool) -> FontProperties:
     return FontProperties(family="DejaVu Sans", weight="bold" if bold else "normal", size=100)
 
 
-@functools.cache
 def text_width(text: str, size: float, bold: bool = False) -> float:
-    """Pixels that `text` takes."""
+    """Pixels that `text` takes, letter after letter (without kerning)."""
+    return sum(_advance(letter, bold) for letter in text) * size / 100
+
+
+@functools.cache
+def _advance(letter: str, bold: bool) -> float:
     with style():
-        wide, _, _ = text_to_path.get_text_width_height_descent(text, font(bold), False)
-    return wide * size / 100
+        return text_to_path.get_text_width_height_descent(letter, font(bold), False)[0]
 
 
 @functools.cache

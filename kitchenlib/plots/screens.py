@@ -6,6 +6,7 @@ show the same things; what differs is how they move.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -51,15 +52,16 @@ def _rows(film: Film) -> int:
     return math.ceil(layers / math.ceil(layers / _MOST_ROWS))
 
 
-def _lit_wall(film: Film, columns: int, width: float) -> Iterator[Node]:
+@functools.cache
+def _lit_wall(rows: int, columns: int, width: float) -> tuple[Node, ...]:
     """The wall with every cell alight."""
     left, top, _, high = _WALL
-    rows = _rows(film)
-    for row in range(rows):
-        y = top + high * (rows - 1 - row) / rows
-        yield Mark(vector.box(left, y, width, high / rows + 0.3), _ramp((row + 0.5) / rows))
     columns = min(columns, _MOST_COLUMNS)
     wide, thick = width / columns, high / rows
+    light: list[Node] = []
+    for row in range(rows):
+        bar = vector.box(left, top + high - (row + 1) * thick, width, thick + 0.3)
+        light.append(Mark(bar, _ramp((row + 0.5) / rows)))
     for seed, fill, opacity in ((1, "#FFC77F", 0.24), (2, "#5A1E00", 0.15)):
         cells = [
             vector.box(left + column * wide, top + row * thick, wide, thick)
@@ -68,7 +70,8 @@ def _lit_wall(film: Film, columns: int, width: float) -> Iterator[Node]:
             if _chance(row, column, seed) < 0.1
         ]
         if cells:
-            yield Mark(vector.together(cells), fill, opacity=opacity)
+            light.append(Mark(vector.together(cells), fill, opacity=opacity))
+    return tuple(light)
 
 
 def _chance(row: int, column: int, seed: int) -> float:
@@ -79,6 +82,7 @@ def _chance(row: int, column: int, seed: int) -> float:
     return x / 2**32
 
 
+@functools.cache
 def _bloom(width: float) -> Node:
     """The light that the wall throws on the screen around it."""
     left, top, _, high = _WALL
@@ -89,10 +93,10 @@ def _bloom(width: float) -> Node:
     return Group(tuple(rings), motion=fade("flood.progress", (0.1, 0), (1, 1)))
 
 
-def _joints(film: Film, columns: int, width: float) -> Mark:
+@functools.cache
+def _joints(rows: int, columns: int, width: float) -> Mark:
     """The dark lines between the cells, as far as there is room for them."""
     left, top, _, high = _WALL
-    rows = _rows(film)
     across = [[(left, y), (left + width, y)] for y in _between(top, high, rows)]
     up = [[(x, top), (x, top + high)] for x in _between(left, width, columns)]
     return Mark(vector.lines(*across, *up), stroke=_SCREEN, width=1.1)
@@ -133,18 +137,21 @@ def _slab(
     return [Mark(vector.outline(points), fill) for points, fill in shapes]
 
 
-def _cube(side: str) -> Iterator[Node]:
+@functools.cache
+def _cube(side: str) -> tuple[Node, ...]:
     """The stack of slabs; the one that is being read is bright."""
     x, base = _CUBE
+    stack: list[Node] = []
     for i in range(_SLABS):
         middle = (x, base - i * _SLAB)
         leave = _flight(i).leave
-        yield from _slab(middle, _FACES[0])
+        stack += _slab(middle, _FACES[0])
         glow = fade(
             f"{side}.progress", (leave - 0.04, 0), (leave, 1), (leave + 0.06, 1), (leave + 0.14, 0)
         )
         bright = Group(tuple(_slab(middle, _FACES[1])), motion=glow)
-        yield _unless_quick(side, Group((bright,), motion=_while_running(side)))
+        stack.append(_unless_quick(side, Group((bright,), motion=_while_running(side))))
+    return tuple(stack)
 
 
 class _Flight(NamedTuple):
@@ -174,8 +181,10 @@ def _flight(slab: int) -> _Flight:
     return _Flight(max(0.0, done - 0.36), done, here, there)
 
 
-def _stream(side: str) -> Iterator[Node]:
+@functools.cache
+def _stream(side: str) -> tuple[Node, ...]:
     """Copies of the slabs on their way to the wall."""
+    flights: list[Node] = []
     for i in range(_SLABS):
         way = _flight(i)
         leave, done, progress = way.leave, way.done, f"{side}.progress"
@@ -184,9 +193,11 @@ def _stream(side: str) -> Iterator[Node]:
         flying = Group((slab,), motion=move(progress, (leave, way.here), (done, way.there)))
         last = done - 0.2 * (done - leave)
         seen = fade(progress, (leave, 0), (leave + 0.03, 1), (last, 0.9), (done, 0))
-        yield Group((Group((flying,), motion=seen),), motion=_while_running(side))
+        flights.append(Group((Group((flying,), motion=seen),), motion=_while_running(side)))
+    return tuple(flights)
 
 
+@functools.cache
 def _haze(side: str) -> Node:
     """The stream when it is too quick to see: a blur that stands still."""
     marks: list[Node] = []
@@ -223,10 +234,10 @@ def flood_screen(film: Film) -> Group:
     nodes = (
         *_heading("Prefill: the flood", "flood", 1),
         _bloom(wide),
-        *_lit_wall(film, columns, wide),
+        *_lit_wall(rows, columns, wide),
         Group((rising,), (left, top)),
-        _unless_quick("flood", *_front(rows)),
-        _joints(film, columns, wide),
+        _unless_quick("flood", _front(rows)),
+        _joints(rows, columns, wide),
         *_cube("flood"),
         _unless_quick("flood", *_stream("flood")),
         Mark(_tokens_read(columns), _TOKEN),
@@ -244,7 +255,8 @@ def _tokens_read(columns: int) -> Path:
     )
 
 
-def _front(rows: int) -> Iterator[Node]:
+@functools.cache
+def _front(rows: int) -> Node:
     """Where the flood stands: a white-hot row, what has just caught fire, and a glow ahead."""
     left, top, wide, high = _WALL
     rows_up = move("flood.progress", (0, (left, top + high)), (1, (left, top)))
@@ -260,24 +272,24 @@ def _front(rows: int) -> Iterator[Node]:
         Group(halo, motion=scale("flood.progress", (0.88, (1, 1)), (1, (1, 0)))),
         Mark(vector.box(0, -high / rows, wide, high / rows + 0.6), "#FFFDF6"),
     )
-    yield Group((Group(glow, motion=rows_up),), motion=_while_running("flood"))
+    return Group((Group(glow, motion=rows_up),), motion=_while_running("flood"))
 
 
 def drip_screen(film: Film) -> Group:
     """Decode: token after token, the sack again for each."""
     left, top, wide, high = _WALL
-    steps, pitch = film.reply - 1, wide / film.reply
+    rows, steps, pitch = _rows(film), film.reply - 1, wide / film.reply
     width = steps * pitch
     to_come = Mark(vector.box(-width, -0.4, width + 0.6, high + 1), _UNLIT)
     shares = ((n, ((steps - 1 - n) / steps, 1.0)) for n in sorted({0, steps - 1}))
     veil = Group((to_come,), motion=scale("drip.passes", *shares))
     nodes = (
         *_heading("Decode: the drip", "drip", steps),
-        *_lit_wall(film, steps, width),
+        *_lit_wall(rows, steps, width),
         Group((veil,), (left + width, top)),
         _column(pitch, steps),
         _unless_quick("drip", _tip(pitch, steps)),
-        _joints(film, steps, width),
+        _joints(rows, steps, width),
         *_cube("drip"),
         _unless_quick("drip", *_stream("drip")),
         _haze("drip"),

@@ -5,11 +5,14 @@ The text is the same to the byte on every machine: coordinates are rounded, lett
 
 from __future__ import annotations
 
+import functools
 import html
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
+import numpy as np
 from matplotlib.path import Path
 
 from kitchenlib.plots.letters import EM, glyph, text_width, unfolded
@@ -45,31 +48,50 @@ def number(value: float, decimals: int = 2) -> str:
 
 def path_data(path: Path, decimals: int = 1) -> str:
     """An outline as the ``d`` of an SVG path: steps from point to point, which are short."""
-    letters = {Path.LINETO: "l", Path.CURVE3: "q", Path.CURVE4: "c"}
     unit = 10**decimals
+    points = [(round(x * unit), round(y * unit)) for x, y in np.asarray(path.vertices).tolist()]
+    codes = [Path.MOVETO, *[Path.LINETO] * (len(points) - 1)]  # what a path without codes means
+    if path.codes is not None:
+        codes = np.asarray(path.codes).tolist()
     parts: list[str] = []
-    x = y = begin_x = begin_y = 0  # whole multiples of 1/unit, so that rounding does not add up
-
-    def step(value: int) -> str:
-        return number(value / unit, decimals)
-
-    for points, code in path.iter_segments(simplify=False):
+    here = begin = (0, 0)  # whole multiples of 1/unit, so that rounding does not add up
+    i = 0
+    while i < len(codes):
+        code = codes[i]
+        many = _POINTS[code]
+        to = points[i : i + many]
+        i += many
         if code == Path.CLOSEPOLY:
             parts.append("z")
-            x, y = begin_x, begin_y
+            here = begin
             continue
-        steps = [round(float(p) * unit) for p in points]
-        moves = [p - (y if i % 2 else x) for i, p in enumerate(steps)]
         if code == Path.MOVETO:
-            parts.append(f"M{step(steps[0])} {step(steps[1])}")
-            begin_x, begin_y = steps
-        elif code == Path.LINETO and 0 in moves:
-            if any(moves):
-                parts.append(f"h{step(moves[0])}" if moves[0] else f"v{step(moves[1])}")
+            parts.append(f"M{_step(to[0][0], unit)} {_step(to[0][1], unit)}")
+            begin = to[0]
         else:
-            parts.append(letters[code] + _joined(step(move) for move in moves))
-        x, y = steps[-2:]
+            parts.append(_steps(_LETTERS[code], here, to, unit))
+        here = to[-1]
     return "".join(parts)
+
+
+_POINTS = {Path.CLOSEPOLY: 1, Path.MOVETO: 1, Path.LINETO: 1, Path.CURVE3: 2, Path.CURVE4: 3}
+_LETTERS = {Path.LINETO: "l", Path.CURVE3: "q", Path.CURVE4: "c"}
+
+
+def _steps(letter: str, here: tuple[int, int], to: list[tuple[int, int]], unit: int) -> str:
+    """From `here` to the points: along an axis where that is shorter, nothing where it is none."""
+    x, y = here
+    moves = [p - q for point in to for p, q in zip(point, (x, y), strict=True)]
+    if letter == "l" and 0 in moves:
+        if not any(moves):
+            return ""
+        return f"h{_step(moves[0], unit)}" if moves[0] else f"v{_step(moves[1], unit)}"
+    return letter + _joined(_step(move, unit) for move in moves)
+
+
+@functools.cache
+def _step(value: int, unit: int) -> str:
+    return number(value / unit, len(str(unit)) - 1)
 
 
 def _joined(numbers: Iterable[str]) -> str:
@@ -77,6 +99,7 @@ def _joined(numbers: Iterable[str]) -> str:
     return " ".join(numbers).replace(" -", "-")
 
 
+_known: WeakKeyDictionary[Path, str] = WeakKeyDictionary()  # many outlines are drawn again
 Animate = Callable[[Motion | Reel, float], str]  # the elements that let a thing follow, or none
 
 
@@ -112,18 +135,19 @@ class _Writer:
             look += f' stroke="{mark.stroke}" stroke-width="{number(mark.width)}"'
         if mark.opacity != 1:
             look += f' opacity="{number(mark.opacity)}"'
-        return f'<path d="{path_data(mark.path)}"{look}/>'
+        data = _known.get(mark.path)
+        if data is None:
+            data = _known[mark.path] = path_data(mark.path)
+        return f'<path d="{data}"{look}/>'
 
     def _words(self, words: Words) -> str:
         shift = {"start": 0.0, "middle": 0.5, "end": 1.0}[words.anchor]
         back = shift * text_width(words.text, words.size, words.bold)
         x, y = (words.x, words.y + back) if words.turned else (words.x - back, words.y)
-        uses = []
-        for i, letter in enumerate(words.text):
-            if letter != " ":
-                before = text_width(words.text[:i], EM, words.bold) if i else 0.0
-                place = f' x="{number(before, 0)}"' if i else ""
-                uses.append(f'<use href="#{self._letter(letter, words.bold)}"{place}/>')
+        uses = (
+            f'<use href="#{self._letter(letter, words.bold)}"{place}/>'
+            for letter, place in _spelled(words.text, words.bold)
+        )
         where = _transform((x, y), words.size / EM, words.turned)
         return f'<g fill="{words.fill}" transform="{where}">{"".join(uses)}</g>'
 
@@ -147,7 +171,7 @@ class _Writer:
         if self._never_seen(group.motion):
             return ""
         inner = self.nodes(group.children)
-        look = f' class="{group.kind}"' if group.kind else ""
+        look = ""
         if group.opacity != 1:
             look += f' opacity="{number(group.opacity)}"'
         if group.motion:
@@ -186,10 +210,25 @@ class _Writer:
                 f'<g id="{name}" transform="scale({number(size / EM, 4)})">{rows}</g>'
             )
         letters = (
-            f'<path id="{name}" d="{path_data(glyph(*letter), 0)}"/>'
+            f'<path id="{name}" d="{_glyph_data(*letter)}"/>'
             for letter, name in self.glyphs.items()
         )
         return f"<defs>{''.join(letters)}{''.join(reels)}</defs>"
+
+
+@functools.cache
+def _glyph_data(letter: str, bold: bool) -> str:
+    return path_data(glyph(letter, bold), 0)
+
+
+@functools.cache
+def _spelled(text: str, bold: bool) -> tuple[tuple[str, str], ...]:
+    """The letters of a text, and the attribute that puts each in its place."""
+    return tuple(
+        (letter, f' x="{number(text_width(text[:i], EM, bold), 0)}"' if i else "")
+        for i, letter in enumerate(text)
+        if letter != " "
+    )
 
 
 def attribute(motion: Motion, value: Point) -> str:
@@ -221,18 +260,19 @@ def svg(drawing: Drawing, channels: Channels, alt: str) -> str:
     return _document(drawing, alt, writer.definitions() + inner)
 
 
-def script(drawing: Drawing, channels: Channels) -> list[dict[str, Any]]:
-    """What moves in the SVG of the same drawing, for a player: element ids and their motions."""
+def with_script(drawing: Drawing, channels: Channels, alt: str) -> tuple[str, list[dict[str, Any]]]:
+    """The same SVG, and what moves in it as data for a player: element ids and their motions."""
     writer = _Writer(channels)
-    writer.nodes(drawing.nodes)
-    return [
+    inner = writer.nodes(drawing.nodes)
+    moving = [
         {"id": name, **({"how": "reel", "line": line} if line else {}), **follower._asdict()}
         for name, follower, line in writer.followers
     ]
+    return _document(drawing, alt, writer.definitions() + inner), moving
 
 
 def followers(nodes: Iterable[Node]) -> Iterator[Motion | Reel]:
-    """All that follows the state, in the order of `script`."""
+    """All that follows the state, in the order of `with_script`."""
     for node in nodes:
         if isinstance(node, Window):
             yield node.reel

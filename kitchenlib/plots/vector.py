@@ -4,7 +4,7 @@ A `Drawing` is plain data. Everything that moves in it is a `Group` with a `Moti
 each follows one *channel*, a number of the state such as ``drip.progress``. So one drawing serves
 for the still picture (`kitchenlib.plots.svg.svg`, and `kitchenlib.plots.raster` for PNG), for the
 looping one (`kitchenlib.plots.svg.looping`), and for a player, which gets the SVG once and then the
-same motions as data (`kitchenlib.plots.svg.script`).
+same motions as data (`kitchenlib.plots.svg.with_script`).
 
 Units are CSS pixels from the upper left corner, 96 to the inch.
 """
@@ -166,16 +166,11 @@ class Window(NamedTuple):
 
 
 class Group(NamedTuple):
-    """Things that stand at a place together, and move together.
-
-    Attributes:
-        kind: a class name for the player ("" for none).
-    """
+    """Things that stand at a place together, and move together."""
 
     children: tuple[Node, ...]
     at: Point = (0.0, 0.0)
     motion: Motion | None = None
-    kind: str = ""
     opacity: float = 1.0
 
 
