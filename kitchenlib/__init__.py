@@ -7,8 +7,8 @@
     ('41.4 ms', 'memory')
 
 Modules, from the ground up: `inputs`, `units`, `precision`, `data` | `layers`, `configs`, `chips`,
-`models`, `experts` | `roofline` | `phases`, `measured` | `bench` | `plots` | `widgets` |
-`exercises`. Each imports only from those before it.
+`models`, `experts` | `roofline` | `phases`, `measured` | `serving` | `llm` | `bench` | `film` |
+`plots` | `widgets`, `player` | `exercises`. Each imports only from those before it.
 """
 
 from __future__ import annotations
@@ -26,9 +26,20 @@ from kitchenlib.models import Model, layer_matrices, model, models
 from kitchenlib.phases import decode_step, mixed_step, prefill
 from kitchenlib.precision import Format, formats, number_format
 from kitchenlib.roofline import Part, Work, attainable, matmul
+from kitchenlib.serving import (
+    fits,
+    max_batch,
+    measured_tpot,
+    memory_needed,
+    request_time,
+    throughput,
+    tpot,
+    ttft,
+)
 from kitchenlib.units import human, kg
 
-_LAZY = ("bench", "exercises", "plots", "widgets")  # these load matplotlib or ipywidgets
+#: These load matplotlib, ipywidgets or the language model.
+_LAZY = ("bench", "exercises", "film", "llm", "player", "plots", "widgets")
 
 
 def __getattr__(name: str) -> Any:
@@ -54,6 +65,7 @@ __all__ = [
     "chips",
     "decode_step",
     "experts_touched",
+    "fits",
     "formats",
     "human",
     "kg",
@@ -62,10 +74,17 @@ __all__ = [
     "layer_work",
     "matmul",
     "matmul_ceiling",
+    "max_batch",
+    "measured_tpot",
+    "memory_needed",
     "mixed_step",
     "model",
     "models",
     "number_format",
     "prefill",
+    "request_time",
+    "throughput",
+    "tpot",
+    "ttft",
     "units",
 ]

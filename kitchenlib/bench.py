@@ -1,4 +1,4 @@
-"""How fast the library itself is on this machine:  python -m kitchenlib.bench
+"""How fast the library and its language model are on this machine:  python -m kitchenlib.bench
 
 Each time is the best of several: whatever else the machine does can only add to it.
 """
@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from kitchenlib import llm
 from kitchenlib.chips import chip
 from kitchenlib.models import model
 from kitchenlib.phases import decode_step
@@ -93,3 +94,4 @@ def measure() -> Speed:
 
 if __name__ == "__main__":
     print(measure())
+    print(llm.measure(llm.load()))

@@ -210,7 +210,7 @@ def _forward(
 def _layer(block: Block, hidden: int, run: _Pass) -> dict[str, Part]:
     """The parts of one layer of `block`."""
     attention, mlp, n = block.attention, block.mlp, run.chips
-    _check_division(attention.heads, attention.kv_heads, n)
+    check_division(attention.heads, attention.kv_heads, n)
     share = kv_share(attention.kv_heads, n)
     projections = (
         attention.head_weights(hidden) / n
@@ -295,7 +295,7 @@ def kv_share(kv_heads: int, n: Number) -> Number:
     return max(1 / n, 1 / kv_heads)
 
 
-def _check_division(heads: int, kv_heads: int, n: Number) -> None:
+def check_division(heads: int, kv_heads: int, n: Number) -> None:
     uneven = np.not_equal(np.mod(heads, n), 0)
     uneven |= np.not_equal(np.mod(kv_heads, n), 0) & np.not_equal(np.mod(n, kv_heads), 0)
     if np.any(uneven):

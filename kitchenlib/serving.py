@@ -22,10 +22,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kitchenlib.chips import Chip
-from kitchenlib.inputs import Number, broadcastable, count, dimension, positive, wrong
+from kitchenlib.inputs import (
+    Number,
+    broadcastable,
+    count,
+    dimension,
+    instance,
+    positive,
+    wrong,
+)
 from kitchenlib.layers import Block
 from kitchenlib.models import Model
-from kitchenlib.phases import decode_step, kv_share, prefill
+from kitchenlib.phases import check_division, decode_step, kv_share, prefill
 from kitchenlib.precision import number_format
 from kitchenlib.units import human
 
@@ -194,6 +202,7 @@ def max_batch(
 
 
 def _available(chip: Chip, usable: float) -> float:
+    instance("chip", chip, Chip, 'chip("H100 SXM")')
     share = positive("usable", usable, "the memory (a share from 0 to 1)")
     if np.ndim(share) or share > 1:
         raise wrong("usable", usable, "give one share of the memory, above 0 and at most 1")
@@ -243,10 +252,12 @@ def _copied_weights(block: Block, hidden: int, n: Number) -> Number:
 
 def _kv_bytes(model: Model, context: ArrayLike, kv: str, n: Number) -> Number:
     """One chip's share of the cache of one sequence."""
+    instance("model", model, Model, 'model("Llama-2-70B")')
     tokens = count("context", context, "tokens", least=0)
     total: Number = 0.0
     for block in model.blocks:
         attention = block.attention
+        check_division(attention.heads, attention.kv_heads, n)
         kept = tokens if attention.window is None else np.minimum(tokens, attention.window)
         row = block.layers * attention.kv_values * kv_share(attention.kv_heads, n)
         total = total + row * kept

@@ -29,11 +29,15 @@ FLOORS = [
     "roofline",
     "phases",
     "measured",
+    "serving",
     DOOR,
+    "llm",
     "bench",
     "selftest",
+    "film",
     "plots",
     "widgets",
+    "player",
     "exercises",
 ]
 #: These load when first used, not with the front door.
