@@ -37,6 +37,7 @@ from kitchenlib.phases import check_division, decode_step, kv_share, prefill
 from kitchenlib.precision import number_format
 from kitchenlib.units import human
 
+LONGEST_REPLY = 1_000_000  # tokens: every step of a reply is calculated
 USABLE = 0.9  # of a chip's memory: the rest goes to activations, buffers and fragments
 
 
@@ -77,10 +78,11 @@ def tpot(
         reply: tokens of the reply, one whole number of at least 2 (one token has no TPOT).
         others: as for `kitchenlib.decode_step`.
     """
-    steps = dimension("reply", reply, "tokens of the reply", least=2) - 1
+    steps = _reply(reply, least=2) - 1
     context = np.asarray(count("prompt", prompt, "tokens"))[..., None] + np.arange(steps)
     guests = np.asarray(count("batch", batch, "sequences"))[..., None]
-    n = np.asarray(count("chips", chips, "chips"))[..., None] if np.ndim(chips) else chips
+    shared = count("chips", chips, "chips")
+    n = shared[..., None] if isinstance(shared, np.ndarray) else shared
     times = decode_step(model, context, guests, weights, kv, compute, n).time(chip)
     mean = np.mean(times, axis=-1)
     return mean if mean.ndim else float(mean)
@@ -99,7 +101,7 @@ def request_time(
     chips: ArrayLike = 1,
 ) -> Number:
     """Seconds from the order to the last token: TTFT + (reply - 1) x TPOT."""
-    tokens = dimension("reply", reply, "tokens of the reply")
+    tokens = _reply(reply, least=1)
     first = ttft(model, chip, prompt, batch, cached, weights, kv, compute, chips)
     if tokens == 1:
         return first
@@ -139,6 +141,8 @@ def throughput(
 
     With `check_fit` a batch that does not fit raises ``ValueError``: bytes needed and available.
     """
+    if not isinstance(check_fit, bool):
+        raise wrong("check_fit", check_fit, "give True or False")
     if check_fit:
         _demand_fit(model, chip, context, batch, weights, kv, chips, usable)
     step = decode_step(model, context, batch, weights, kv, compute, chips)
@@ -201,8 +205,16 @@ def max_batch(
     return most if most.ndim else int(most)
 
 
+def _reply(reply: int, least: int) -> int:
+    tokens = dimension("reply", reply, "tokens of the reply", least)
+    if tokens > LONGEST_REPLY:
+        most = f"give at most {LONGEST_REPLY:,} tokens of the reply"
+        raise wrong("reply", reply, most)
+    return tokens
+
+
 def _available(chip: Chip, usable: float) -> float:
-    instance("chip", chip, Chip, 'chip("H100 SXM")')
+    instance("chip", chip, Chip, 'kl.chip("H100 SXM")')
     share = positive("usable", usable, "the memory (a share from 0 to 1)")
     if np.ndim(share) or share > 1:
         raise wrong("usable", usable, "give one share of the memory, above 0 and at most 1")
@@ -252,7 +264,7 @@ def _copied_weights(block: Block, hidden: int, n: Number) -> Number:
 
 def _kv_bytes(model: Model, context: ArrayLike, kv: str, n: Number) -> Number:
     """One chip's share of the cache of one sequence."""
-    instance("model", model, Model, 'model("Llama-2-70B")')
+    instance("model", model, Model, 'kl.model("Llama-2-70B")')
     tokens = count("context", context, "tokens", least=0)
     total: Number = 0.0
     for block in model.blocks:

@@ -85,6 +85,18 @@ FLAG = Argument([None, 0, 1, "yes", []], "give True or False")
 OPTIONAL = [value for value in NO_NUMBER if value is not None]
 COUNT_OR_NONE = [value for value in NO_COUNT if value is not None]
 
+ROOMY = replace(H100, memory_bytes=1e12)
+USABLE = number("usable", "memory", 0, 1.5, [0.5])
+STORED = {
+    "model": MODEL,
+    "context": size("context", "tokens"),
+    "batch": size("batch", "sequences", 0),
+    "weights": WEIGHTS,
+    "kv": WEIGHTS,
+    "chips": CHIPS,
+}
+REPLY = size("reply", "tokens of the reply", 0, 1, [2], 2_000_000)
+
 ATTENTION = LLAMA.blocks[0].attention
 WIDE = FeedForward(64)
 
@@ -141,6 +153,68 @@ CALLS: list[tuple[Callable[..., Any], dict[str, Any], dict[str, Argument]]] = [
             "chip": CHIP,
             "intensity": number("intensity", "FLOP per byte", 0, 0.0, [1.0, 0.0]),
             "rate": Argument([*NO_NAME, "sparse", "fp4"], "(rate|no fp4 peak)"),
+        },
+    ),
+    (
+        kl.ttft,
+        {"model": LLAMA, "chip": H100, "prompt": 10},
+        {
+            **PASS,
+            "chip": CHIP,
+            "prompt": size("prompt", "tokens", 0),
+            "cached": size("cached", "tokens", 10, [0, 10]),
+        },
+    ),
+    (
+        kl.tpot,
+        {"model": LLAMA, "chip": H100, "prompt": 10, "reply": 2},
+        {**PASS, "chip": CHIP, "prompt": size("prompt", "tokens", 0), "reply": REPLY},
+    ),
+    (
+        kl.request_time,
+        {"model": LLAMA, "chip": H100, "prompt": 10, "reply": 2},
+        {
+            **PASS,
+            "chip": CHIP,
+            "prompt": size("prompt", "tokens", 0),
+            "cached": size("cached", "tokens", 10, [0, 10]),
+            "reply": size("reply", "tokens of the reply", 0, [2], 2_000_000),
+        },
+    ),
+    (
+        kl.measured_tpot,
+        {"total": 2.0, "first": 1.0, "reply": 3},
+        {
+            "total": number("(total|first)", "seconds", 0.0, 1.0, [2.0, 1.0]),
+            "first": number("first", "seconds", 0.0, 2.0, [1.0, 2.0]),
+            "reply": size("reply", "tokens of the reply", 0, 1),
+        },
+    ),
+    (
+        kl.throughput,
+        {"model": LLAMA, "chip": ROOMY, "context": 10, "check_fit": True},
+        {
+            **PASS,
+            "chip": CHIP,
+            "context": size("context", "tokens"),
+            "check_fit": FLAG,
+            "usable": USABLE,
+        },
+    ),
+    (kl.memory_needed, {"model": LLAMA, "context": 10}, STORED),
+    (
+        kl.fits,
+        {"model": LLAMA, "chip": ROOMY, "context": 10},
+        {**STORED, "chip": CHIP, "usable": USABLE},
+    ),
+    (
+        kl.max_batch,
+        {"model": LLAMA, "chip": ROOMY, "context": 10},
+        {
+            **{name: stored for name, stored in STORED.items() if name != "batch"},
+            "chip": CHIP,
+            "context": size("context", "tokens", 0),
+            "usable": USABLE,
         },
     ),
     (kl.chip, {"name": "H100 SXM"}, {"name": Argument(NO_NAME, "no chip is called")}),
