@@ -82,6 +82,8 @@ def packed(film: Film, pace: float | None = None) -> dict[str, Any]:
     return {
         "svg": image,
         "motions": motions,
+        "size": drawing[:2],
+        "timeline": flood.TIMELINE,
         "title": f"{flood.claim(film)}. {film.kitchen}, {film.guests}",
         "flood": film.flood._asdict(),
         "drip": film.drip._asdict(),

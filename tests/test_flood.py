@@ -18,10 +18,11 @@ from hypothesis import strategies as st
 
 import kitchenlib as kl
 from kitchenlib.film import LONGEST, PACES, Film, notes, pace_label, state_at
-from kitchenlib.plots import flood, svg
+from kitchenlib.plots import flood, style, svg
 from kitchenlib.plots.letters import shown
 from kitchenlib.plots.style import Picture
-from kitchenlib.plots.vector import Counter, Group, Motion, Reel, Window
+from kitchenlib.plots.vector import Counter, Group, Motion, Reel
+from tests.test_plots import collisions, contrast, words
 
 LLAMA, H100 = kl.model("Llama-2-70B"), kl.chip("H100 SXM")
 FILMS = {
@@ -392,19 +393,25 @@ def test_a_picture_that_is_not_asked_for_at_a_time_shows_both_sides():
     assert flood.still(film).alt == flood.words(film, state)
 
 
-def test_the_windows_of_all_digits_are_inside_the_card():
-    drawing = flood.scene(flood.worked())
+@films
+@pytest.mark.parametrize("share", [0, 0.6, 1])
+def test_no_word_touches_another_or_leaves_the_card(film: Film, share: float):
+    picture = flood.still(film, share * film.end)
+    assert collisions(picture) == []
+    card = picture.bbox.padded(-0.1 * picture.dpi)
+    for text in words(picture):
+        assert all(card.contains(*corner) for corner in text.get_window_extent().corners())
 
-    def right_ends(nodes: Any, x: float) -> list[float]:
-        ends = []
-        for node in nodes:
-            if isinstance(node, Group):
-                ends += right_ends(node.children, x + node.at[0])
-            elif isinstance(node, Counter | Window):
-                ends.append(x + node.x)
-        return ends
 
-    assert max(right_ends(drawing.nodes, 0)) < drawing.width - 31
+def test_every_word_stands_out_from_what_is_behind_it():
+    film = flood.worked()
+    picture = flood.still(film)
+    picture.canvas.draw()
+    for text in words(picture):
+        x, y = text.get_window_extent().get_points().mean(axis=0) / picture.dpi * 96
+        in_screen = 84 < picture.size[1] * 96 - y < 346 and (31 < x < 425 or 439 < x < 833)
+        behind = "#121A22" if in_screen else style.PAPER
+        assert contrast(str(text.get_color()), behind) >= 4.5, text.get_text()
 
 
 # --- what the browser gets ---------------------------------------------------------------------

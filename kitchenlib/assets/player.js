@@ -139,6 +139,20 @@ const PAGE = `
     go by a fiftieth, Home and End to the ends.</p>
   <p class="said" role="status" aria-live="polite"></p>`;
 
+const THUMB = 16; // pixels, as in player.css
+const REACH = 14; // pixels of the drawing above and below the timeline that take the mouse too
+
+// The native slider lies, unseen, over the drawn timeline; the middle of its thumb is the needle.
+function lay(scrub, [left, top, wide, high], [width, height]) {
+  const style = {
+    left: `calc(${(100 * left) / width}% - ${THUMB / 2}px)`,
+    width: `calc(${(100 * wide) / width}% + ${THUMB}px)`,
+    top: `${(100 * (top - REACH)) / height}%`,
+    height: `${(100 * (high + 2 * REACH)) / height}%`,
+  };
+  Object.assign(scrub.style, style);
+}
+
 const LINES = 200; // of the log: a page need not hold thousands
 const SAY_EVERY = 2500; // milliseconds between announcements while the film plays
 const STEP_EVERY = 1200; // milliseconds between events where less motion is asked for
@@ -157,6 +171,7 @@ function player(root, film, sheet) {
   svg.querySelector("title").remove(); // it would pop up over the picture
   svg.setAttribute("aria-label", `${film.title}. The log below says what happens.`);
   box.setAttribute("aria-label", `Player: ${film.title}`);
+  lay(scrub, film.timeline, film.size);
   scrub.max = end;
   scrub.step = "any";
   pace.innerHTML = film.paces

@@ -26,6 +26,7 @@ from kitchenlib.plots.letters import shown, text_width
 from kitchenlib.plots.raster import artists
 from kitchenlib.plots.screens import drip_screen, flood_screen
 from kitchenlib.plots.style import (
+    CARD_EDGE,
     CHEF,
     INK,
     MUTED,
@@ -52,10 +53,11 @@ from kitchenlib.plots.vector import (
 from kitchenlib.units import human
 
 # places in pixels
-_SIZE = (864.0, 622.0)
+WIDE = 864.0
+TIMELINE = (31.0, 540.0, 802.0, 20.0)  #: left, top, width, height
 _LEFT, _RIGHT = 31.0, 439.0
-_TOP, _PANEL, _NUMBERS, _TIMELINE, _FOOT = 84.0, 346.0, 470.0, 540.0, 604.0
-_BIG, _SMALL, _BAR, _THICK = 16.0, 14.0, 168.0, 20.0
+_TOP, _PANEL, _NUMBERS, _FOOT = 84.0, 346.0, 470.0, 604.0
+_BIG, _SMALL, _BAR = 16.0, 14.0, 168.0
 
 _LEAD, _REST, _SHORT = 0.8, 2.6, 0.1  # seconds of the loop
 _IDEAL = "Ideal times: no machine is faster."
@@ -84,36 +86,39 @@ def scene(film: Film, pace: float | None = None) -> Drawing:
     Args:
         pace: seconds of the machine that a second of film shows, if it is to be said on the card.
     """
+    foot = _foot(film, pace)
+    high = _FOOT + foot[-1].y + 20
     nodes = (
-        *_card(film, pace),
+        Mark(vector.box(1, 1, WIDE - 2, high - 2, 15), PAPER, CARD_EDGE),
+        *_head(film, pace),
         flood_screen(film)._replace(at=(_LEFT, _TOP)),
         drip_screen(film)._replace(at=(_RIGHT, _TOP)),
         *_panels(film),
         *_numbers(film),
         *_timeline(film),
+        Group(foot, (_LEFT, _FOOT)),
     )
-    return Drawing(*_SIZE, nodes)
+    return Drawing(WIDE, high, nodes)
 
 
-def _card(film: Film, pace: float | None) -> Iterator[Node]:
-    wide, high = _SIZE
-    edge = vector.box(1, 1, wide - 2, high - 2, 15)
-    yield Mark(edge, PAPER, "#E4DCCD")
+def _head(film: Film, pace: float | None) -> Iterator[Node]:
     yield Words(_LEFT, 46, claim(film), 20, bold=True)
     yield Words(_LEFT, 69, f"{film.kitchen}, {film.guests}", 14.5, MUTED)
     if pace:
-        yield Words(wide - _LEFT, 69, pace_label(pace), 14.5, MUTED, anchor="end")
-    caveats = notes(film, pace) if pace else ()
-    foot = _wrapped(" ".join((_IDEAL, *film.caveats, *caveats)), 13.5)
-    for i, line in enumerate(foot):
-        yield Words(_LEFT, _FOOT + 16 * (i - (len(foot) - 1) / 2), line, 13.5, MUTED)
+        yield Words(WIDE - _LEFT, 69, pace_label(pace), 14.5, MUTED, anchor="end")
+
+
+def _foot(film: Film, pace: float | None) -> tuple[Words, ...]:
+    caveats = (*film.caveats, *(notes(film, pace) if pace else ()))
+    lines = _wrapped(" ".join((_IDEAL, *caveats)), 13.5)
+    return tuple(Words(0, 17.0 * i, line, 13.5, MUTED) for i, line in enumerate(lines))
 
 
 def _wrapped(text: str, size: float) -> list[str]:
     lines = [""]
     for word in text.split():
         longer = f"{lines[-1]} {word}".strip()
-        if text_width(longer, size) > _SIZE[0] - 2 * _LEFT:
+        if text_width(longer, size) > WIDE - 2 * _LEFT:
             lines.append(word)
         else:
             lines[-1] = longer
@@ -186,7 +191,7 @@ def _gauge(role: Role, name: str, channel: str, last: float) -> Iterator[Node]:
 
 def _numbers(film: Film) -> Iterator[Node]:
     """The two numbers: TTFT and TPOT."""
-    line = vector.lines([(_LEFT, _NUMBERS), (_SIZE[0] - _LEFT, _NUMBERS)])
+    line = vector.lines([(_LEFT, _NUMBERS), (WIDE - _LEFT, _NUMBERS)])
     yield Mark(line, stroke=RULE)
     each = (
         (_LEFT, "ttft", film.ttft, CHEF, "TTFT", "time to first token"),
@@ -197,7 +202,7 @@ def _numbers(film: Film) -> Iterator[Node]:
         wide = text_width(shown(counter, last), 32, True) + 14
         begun = {"ttft": "flood.trips", "tpot": "drip.passes"}[channel]
         yield Group((counter,), motion=fade(begun, (0, 0), (1, 1), stepped=True))
-        dash = Words(x, _NUMBERS + 43, "–", 32, RULE, bold=True)
+        dash = Words(x, _NUMBERS + 43, "–", 32, MUTED, bold=True)
         yield Group((dash,), motion=fade(begun, (0, 1), (1, 0), stepped=True))
         yield Words(x + wide, _NUMBERS + 26, name, 15, bold=True)
         yield Words(x + wide, _NUMBERS + 43, words, _SMALL, MUTED)
@@ -205,28 +210,27 @@ def _numbers(film: Film) -> Iterator[Node]:
 
 def _timeline(film: Film) -> Iterator[Node]:
     """The whole request to scale: one block for the flood, one for each drip."""
-    wide, high = _SIZE[0] - 2 * _LEFT, _THICK
+    left, top, wide, high = TIMELINE
     role = {"compute": CHEF, "memory": WAITER, "interconnect": ORDER}
     for track in (film.flood, film.drip):
         for bound, blocks in _blocks(track, wide / film.end).items():
             yield Mark(vector.together(blocks), role[bound].fill)
     veil = Mark(vector.box(-wide, -1, wide, high + 2), PAPER, opacity=0.74)
     to_come = scale("t", (0, (1, 1)), (film.end, (0, 1)))
-    yield Group((Group((veil,), motion=to_come),), (_LEFT + wide, _TIMELINE))
+    yield Group((Group((veil,), motion=to_come),), (left + wide, top))
     needle = (
         Mark(vector.lines([(0, -3), (0, high + 3)]), stroke=INK, width=2),
         Mark(vector.outline([(-6, -9), (6, -9), (0, -1)]), INK),
     )
-    along = move("t", (0, (_LEFT, _TIMELINE)), (film.end, (_LEFT + wide, _TIMELINE)))
-    yield Group(needle, motion=along)
+    yield Group(needle, motion=move("t", (0, (left, top)), (film.end, (left + wide, top))))
     for t in _ticks(film.end):
-        x = _LEFT + t / film.end * wide
-        anchor = "start" if t == 0 else "middle"
-        yield Words(x, _TIMELINE + 36, brief(t) if t else "0", 13.5, MUTED, anchor=anchor)
+        x, anchor = left + t / film.end * wide, "middle" if t else "start"
+        yield Words(x, top + 36, brief(t) if t else "0", 13.5, MUTED, anchor=anchor)
 
 
 def _blocks(track: Track, pixels: float) -> dict[str, list[Path]]:
     """The passes of a track by what bounds them: blocks, joined where there is no room for gaps."""
+    left, top, _, high = TIMELINE
     found: dict[str, list[Path]] = {}
     passes = zip(pairwise(track.times), track.bound, strict=True)
     joined = (track.times[-1] - track.times[0]) / len(track.bound) * pixels < 4
@@ -234,7 +238,7 @@ def _blocks(track: Track, pixels: float) -> dict[str, list[Path]]:
         spans = [span for span, _ in run]
         for start, stop in [(spans[0][0], spans[-1][1])] if joined else spans:
             wide = (stop - start) * pixels - (0 if joined else 1.6)
-            block = vector.box(_LEFT + start * pixels, _TIMELINE, wide, _THICK, 2)
+            block = vector.box(left + start * pixels, top, wide, high, 2)
             found.setdefault(bound, []).append(block)
     return found
 
