@@ -214,7 +214,8 @@ class Film:
         most = self.model.max_context
         told = []
         if self.chips > 1:
-            told.append(f"Bytes and FLOPs are those of all {self.chips} chips.")
+            all_chips = "both chips" if self.chips == 2 else f"all {self.chips} chips"
+            told.append(f"Bytes and FLOPs are those of {all_chips}.")
         if not self.fits:
             told.append("Imagine a bigger pantry: this does not fit.")
         for name, track in (("Reading", self.flood), ("Writing", self.drip)):

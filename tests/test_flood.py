@@ -146,7 +146,7 @@ def test_a_mixture_carries_more_experts_for_more_tokens():
 
 
 def test_it_says_what_the_law_leaves_out():
-    assert flood.worked().caveats == ("Bytes and FLOPs are those of all 2 chips.",)
+    assert flood.worked().caveats == ("Bytes and FLOPs are those of both chips.",)
     assert FILMS["crowd"].caveats == ()
     (small,) = Film(LLAMA, H100).caveats
     assert "does not fit" in small
