@@ -127,7 +127,7 @@ def test_the_flood_is_marked_where_the_law_has_it(pictures):
 
 
 def test_attention_takes_most_where_the_figure_says(pictures):
-    assert "From 104,000 tokens on it takes most." in pictures["flood-by-length"].alt
+    assert "From 104,000 tokens on attention takes most." in pictures["flood-by-length"].alt
     for tokens, most in ((103_500, False), (104_500, True)):
         flood = kl.prefill(LONG, tokens)
         assert (flood.times(H100)["attention"] > flood.time(H100) / 2) == most

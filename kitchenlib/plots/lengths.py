@@ -96,7 +96,7 @@ def _overtaking(model: Model, chip: Chip, longest: int) -> str:
     most = np.asarray(work.times(chip)["attention"]) > np.asarray(work.time(chip)) / 2
     if not most.any():
         return ""
-    return f". From {significant(lengths[most][0])} tokens on it takes most"
+    return f". From {significant(lengths[most][0])} tokens on attention takes most"
 
 
 def _attention_share(model: Model, chip: Chip, tokens: int) -> float:
