@@ -8,7 +8,13 @@ from importlib import metadata
 import kitchenlib as kl
 
 _PYTHONS = ((3, 11), (3, 13))
-_PACKAGES = {"numpy": "2.1", "matplotlib": "3.11", "ipywidgets": "8.1", "jupyterlab": "4"}
+_PACKAGES = {
+    "numpy": "2.1",
+    "matplotlib": "3.11",
+    "ipywidgets": "8.1",
+    "anywidget": "0.11",
+    "jupyterlab": "4",
+}
 _CURE = "In a terminal, in the collection's folder: pip install -r requirements.txt"
 
 

@@ -170,7 +170,11 @@ def contrast(one: str, other: str) -> float:
     return (light + 0.05) / (dark + 0.05)
 
 
-@pytest.mark.parametrize("name", DRAWN)
+#: The film has dark screens; its words are held against them in test_flood.
+ON_PAPER = [name for name in DRAWN if not name.startswith("flood-and-drip")]
+
+
+@pytest.mark.parametrize("name", ON_PAPER)
 def test_every_word_is_dark_enough_to_read(name, pictures):
     pale = {
         (text.get_text(), text.get_color())

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from kitchenlib.chips import chip
 from kitchenlib.models import model
+from kitchenlib.plots import flood
 from kitchenlib.plots.duel import Pair, chip_duel
 from kitchenlib.plots.latency import Timing, predicted_and_measured, ttft_and_tpot_measured
 from kitchenlib.plots.lengths import flood_by_length, notes_grow
@@ -31,6 +32,7 @@ __all__ = [
 #: Llama-3.1-70B, since its predecessor cannot take long prompts. What is measured on the reader's
 #: machine (`notepad_measured`, `predicted_and_measured`) differs on each, and is no file.
 FIGURES: dict[str, Callable[[], Picture]] = {
+    **flood.FIGURES,
     "flood-by-length": lambda: flood_by_length(model("Llama-3.1-70B"), chip("H100 SXM")),
     "without-notepad": without_notepad,
     "notes-grow": lambda: notes_grow(model("Llama-3.1-70B"), chip("H100 SXM")),

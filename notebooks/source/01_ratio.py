@@ -413,8 +413,8 @@ progress()
 #   chips stay above it by a factor you have seen.
 #
 # **What it sets up:** all the tokens of a prompt can share one pass. A reply cannot: each of its
-# tokens waits for the one before. Reading and writing are two workloads on one machine, and the
-# next notebook lets you watch both.
+# tokens waits for the one before. Reading and writing are two workloads on one machine, and
+# [the next notebook](02_prefill_vs_decode.ipynb) lets you watch both.
 
 # %% [markdown]
 # ## More

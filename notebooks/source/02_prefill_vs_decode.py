@@ -120,8 +120,8 @@ smol
 
 # %% tags=["nbval-ignore-output"]
 ids = smol.chat("Tell me how bread is made.")
-kept = smol.timed(ids, tokens=24)
-again = smol.timed(ids, tokens=24, notepad=False)
+kept = smol.timed(ids, tokens=48)
+again = smol.timed(ids, tokens=48, notepad=False)
 
 plots.notepad_measured(kept.steps, again.steps)
 
@@ -187,8 +187,10 @@ for prompt, reply in ((2000, 100), (4000, 100), (2000, 200)):
     first = serving.ttft(llama, h100, prompt, chips=2)
     each = serving.tpot(llama, h100, prompt, reply, chips=2)
     total = serving.request_time(llama, h100, prompt, reply, chips=2)
-    print(f"prompt {prompt}, reply {reply}: TTFT {first * 1e3:3.0f} ms, "
-          f"TPOT {each * 1e3:.1f} ms, in all {total:.1f} s")
+    print(
+        f"prompt {prompt}, reply {reply}: TTFT {first * 1e3:3.0f} ms, "
+        f"TPOT {each * 1e3:.1f} ms, in all {total:.1f} s"
+    )
 
 # %% [markdown]
 # ## Now on your machine
@@ -227,7 +229,15 @@ for piece in smol.stream("Why do restaurants have waiters?", tokens=40):
 # above the law does your machine stay, and is it the same for both?
 
 # %% tags=["nbval-ignore-output"]
-plots.predicted_and_measured(smol, mine, prompts=(32, 128, 512))
+rows = []
+for prompt in (32, 128, 512):
+    timed = smol.timed([*range(1000, 1000 + prompt)], tokens=16)
+    first = serving.ttft(shape, mine, prompt, **formats)
+    each = serving.tpot(shape, mine, prompt, reply=16, **formats)
+    rows.append(plots.Timing("TTFT", prompt, first, timed.ttft))
+    rows.append(plots.Timing("TPOT", prompt, each, timed.tpot))
+
+plots.predicted_and_measured(rows)
 
 # %% [markdown]
 # ## The trap to avoid
@@ -304,7 +314,9 @@ solution("notepad")
 
 # %%
 whole = kl.prefill(long, prompt=20_000).parts["attention"].flops
-share = 100 * kl.prefill(long, prompt=20_000, cached=16_000).parts["attention"].flops / whole  # solution
+share = (
+    100 * kl.prefill(long, prompt=20_000, cached=16_000).parts["attention"].flops / whole
+)  # solution
 check("cached", share)
 
 # %%
@@ -359,7 +371,8 @@ progress()
 #
 # ### The two numbers in published measurements
 #
-# Other people's machines show the same picture. The pale line is the law.
+# Other people's machines show the same picture. The lines are the law. How many times longer does the
+# wait become when the prompt is 16 times as long, and how many times the pace?
 
 # %%
 plots.ttft_and_tpot_measured()
@@ -376,8 +389,9 @@ plots.chip_duel()
 # %% [markdown]
 # ### Where your work lives
 #
-# Long prompts with short replies live in the flood, short prompts with long replies in the drip. The
-# line is where both take equally long.
+# On the solid line reading and writing take equally long for one guest, on the dashed one for 32
+# guests together. Above it the drip takes more of your time, below it the flood. Why does company move
+# the line?
 
 # %%
 plots.workload_plane()
