@@ -43,6 +43,7 @@ clean:  ## remove the environment, caches and test pictures (your answers stay)
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 study dev:
-	@command -v "$(PYTHON)" >/dev/null || { echo "There is no $(PYTHON) here. Install Python" \
-	    "3.11 to 3.13, or name the one you have: make PYTHON=/path/to/python"; exit 1; }
-	@"$(PYTHON)" tools/environment.py $@
+	@[ "$$("$(PYTHON)" -c 'import sys; print(sys.version_info >= (3, 6))' 2>&1)" = True ] || { \
+	    echo "$(PYTHON) is no Python 3 that runs here. Install Python 3.11 to 3.13, or name the" \
+	    "one you have: make PYTHON=/path/to/python $(MAKECMDGOALS)" >&2; exit 1; }
+	@"$(PYTHON)" tools/environment.py $@ "$(MAKECMDGOALS)"

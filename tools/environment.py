@@ -3,6 +3,8 @@
     python3 tools/environment.py        to study
     python3 tools/environment.py dev    to work on the collection as well
 
+What `make` was asked for may follow: `dev test`. Messages name it.
+
 Only the standard library, and nothing that Python 3.6 cannot read: this file has to say what is
 wrong with a Python that is too old for the rest.
 """
@@ -19,12 +21,21 @@ ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
 VENV_PYTHON = VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 STAMP = VENV / "installed.json"
+# Widgets outlive the closing of a notebook, and nothing pops up over the first page.
+SETTINGS = VENV / "share/jupyter/lab/settings/overrides.json"
+OVERRIDES = {
+    "@jupyter-widgets/jupyterlab-manager:plugin": {"saveState": True},
+    "@jupyterlab/apputils-extension:notification": {
+        "fetchNews": "false",
+        "checkForUpdates": False,
+    },
+}
 OLDEST, NEWEST = (3, 11), (3, 13)
 VERSION_CODE = "import sys; print('%d.%d' % sys.version_info[:2])"
 
 
-def main(purpose: str) -> None:
-    """Bring .venv to what `purpose` ("study" or "dev") needs."""
+def main(purpose: str = "study", goal: str = "") -> None:
+    """Bring .venv to what `purpose` ("study" or "dev") needs, for the sake of `make goal`."""
     here = f"{sys.version_info[0]}.{sys.version_info[1]}"
     supported = OLDEST <= sys.version_info[:2] <= NEWEST
     stamp = read_stamp()
@@ -34,18 +45,20 @@ def main(purpose: str) -> None:
     if same_home and same_python and stamp.get(purpose) == wanted:
         return
     if not supported:
-        stop(wrong_python(here))
+        stop(wrong_python(here, goal or ("test" if purpose == "dev" else "lab")))
     if not same_home or not same_python:
         stamp = {"root": str(ROOT), "python": here}
         if not made_by_hand(here):
             make(here)
+        write_stamp(stamp)
     install(purpose)
+    choose_settings()
     if not install_model():
         return  # everything runs without the model; the next run tries again
     stamp[purpose] = wanted
     if purpose == "dev":
         stamp["study"] = wanted
-    STAMP.write_text(json.dumps(stamp, indent=1) + "\n")
+    write_stamp(stamp)
 
 
 def read_stamp() -> dict:
@@ -56,16 +69,24 @@ def read_stamp() -> dict:
         return {}
 
 
+def write_stamp(stamp: dict) -> None:
+    """Leave it for the next run. Without a home in it, .venv counts as half made."""
+    STAMP.write_text(json.dumps(stamp, indent=1) + "\n")
+
+
 def content() -> str:
-    """A digest of the files that say what to install."""
+    """A digest of what is to be installed and set."""
     names = ("requirements.txt", "requirements-model.txt", "pyproject.toml")
-    files = [ROOT / name for name in names]
-    return hashlib.sha256(b"\0".join(file.read_bytes() for file in files)).hexdigest()
+    parts = [(ROOT / name).read_bytes() for name in names]
+    parts.append(json.dumps(OVERRIDES).encode())
+    return hashlib.sha256(b"\0".join(parts)).hexdigest()
 
 
 def made_by_hand(version: str) -> bool:
-    """Is there a working .venv of this Python that this script did not make?"""
-    return not STAMP.exists() and version_of(str(VENV_PYTHON)) == version
+    """Is there a .venv of this Python, with a pip that works, that this script did not make?"""
+    if STAMP.exists() or version_of(str(VENV_PYTHON)) != version:
+        return False
+    return not failure([str(VENV_PYTHON), "-m", "pip", "--version"])
 
 
 def make(version: str) -> None:
@@ -80,8 +101,24 @@ def make(version: str) -> None:
             "and the same command again."
         )
     print(f"Making .venv with Python {version} ...", flush=True)
-    if subprocess.call([sys.executable, "-m", "venv", "--clear", str(VENV)]):
-        stop(f"Could not make {VENV}: see the lines above.")
+    if STAMP.exists():
+        STAMP.unlink()
+    wrong = failure([sys.executable, "-m", "venv", "--clear", "--without-pip", str(VENV)])
+    if not wrong:
+        write_stamp({})
+        wrong = failure([str(VENV_PYTHON), "-m", "ensurepip", "--upgrade", "--default-pip"])
+    if wrong:
+        stop(f"{wrong}\nCould not make {VENV}: see the lines above.")
+
+
+def failure(command: list) -> str:
+    """Run a command in silence; what it said if it failed, and nothing if it did not.
+
+    Interrupted, its traceback is dropped with the rest.
+    """
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    said = process.communicate()[0].decode(errors="replace").strip()
+    return said or f"{command[0]} failed" if process.returncode else ""
 
 
 def install(purpose: str) -> None:
@@ -94,8 +131,15 @@ def install(purpose: str) -> None:
         stop(
             "pip could not install all of requirements.txt: its own lines above say what failed.\n"
             "Most often there is no network, or a proxy that pip does not know (HTTPS_PROXY), or "
-            "the disk is full.\nRun the same command again: it goes on where it stopped."
+            "the disk is full.\nRun the same command again: it goes on where it stopped. If it stops "
+            "at the same place,\n`make clean` removes .venv, and the same command starts anew."
         )
+
+
+def choose_settings() -> None:
+    """Set in JupyterLab what these notebooks need. A reader's own settings go before these."""
+    SETTINGS.parent.mkdir(parents=True, exist_ok=True)
+    SETTINGS.write_text(json.dumps(OVERRIDES, indent=1) + "\n")
 
 
 def install_model() -> bool:
@@ -112,7 +156,7 @@ def install_model() -> bool:
     return False
 
 
-def wrong_python(version: str) -> str:
+def wrong_python(version: str, goal: str) -> str:
     """The message for a Python that cannot run the collection, with those that could."""
     names = [f"python3.{minor}" for minor in range(NEWEST[1], OLDEST[1] - 1, -1)]
     found = [name for name in names if shutil.which(name) and version_of(name)]
@@ -120,7 +164,7 @@ def wrong_python(version: str) -> str:
         f"This is Python {version}. The LLM Kitchen runs on Python "
         f"{OLDEST[0]}.{OLDEST[1]} to {NEWEST[0]}.{NEWEST[1]}.\n"
         + ("There is one here. Name it:" if found else "Install one of them, and name it:")
-        + f"  make PYTHON={found[0] if found else 'python3.12'} lab"
+        + f"  make PYTHON={found[0] if found else 'python3.12'} {goal}"
     )
 
 
@@ -140,4 +184,7 @@ def stop(message: str) -> None:
 
 
 if __name__ == "__main__":
-    main(*(sys.argv[1:] or ["study"]))
+    try:
+        main(*sys.argv[1:])
+    except KeyboardInterrupt:
+        stop("Stopped. The same command goes on from here.")

@@ -21,6 +21,7 @@ _LINK_PLACE = re.compile(
 _ELSEWHERE = re.compile(r"[a-z][a-z0-9+.-]*:|#|/", re.IGNORECASE)
 _REFERENCE = re.compile(r"\[([^\[\]]+)\](?:\[[^\[\]]*\])?")
 _SPACES = re.compile(r"\s+")
+_FIRST_SENTENCE = re.compile(r".*?[.?!](?= [^a-z]|$)|.+")
 
 
 def _parser() -> MarkdownIt:
@@ -90,6 +91,28 @@ def headings(text: str) -> list[tuple[int, str]]:
         for token, inline in pairwise(tokens)
         if token.type == "heading_open"
     ]
+
+
+def first_sentences(text: str) -> dict[str, str]:
+    """Heading -> first sentence of the paragraph that follows it, fit for the title of a link.
+
+    That is plain text on one line: links are their words, double quotes single, no backslashes.
+    """
+    tokens = _MARKDOWN.parse(text)
+    found = {}
+    for place, token in enumerate(tokens[:-2]):
+        if token.type == "heading_close" and tokens[place + 1].type == "paragraph_open":
+            heading = _sentence(tokens[place - 1]).strip()
+            found[heading] = _title(tokens[place + 2])
+    return found
+
+
+def _title(inline: Token) -> str:
+    tokens = inline.children or []
+    words = (t.content if t.type == "code_inline" else _words(t) for t in tokens)
+    line = _SPACES.sub(" ", "".join(words)).strip().replace('"', "'").replace("\\", "")
+    first = _FIRST_SENTENCE.match(line)
+    return first[0] if first else ""
 
 
 def glossary_references(text: str, terms: Mapping[str, str]) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 python -m tools.notebooks               all of them
 python -m tools.notebooks 01_ratio      one, and its twin
+python -m tools.notebooks --overwrite   also those that a reader typed in
 """
 
 import tools.without_iri_grammar  # noqa: F401, I001  # before anything that imports nbformat
@@ -18,31 +19,50 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 from nbformat import NotebookNode
 
-from tools.sources import IGNORE_OUTPUT, METADATA, products
+from tools.sources import IGNORE_OUTPUT, METADATA, products, typed_in
 
 FOLDER = Path(__file__).parents[1] / "notebooks"
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
+HOW_TO_KEEP = (
+    "Nothing is overwritten. To keep what you typed, copy the notebook to another folder, or "
+    "`git stash`.\nTo have it built anew after that: make notebooks ARGS=--overwrite"
+)
 _ADDRESS = re.compile(r"\b0x[0-9a-f]{6,}")
 _PICTURE = re.compile(r"data:image[^\"]+")
 _NUMBER = re.compile(r"\d[\d.,]*")
 
 
-def build(folder: Path = FOLDER, names: tuple[str, ...] = ()) -> list[Path]:
+def build(
+    folder: Path = FOLDER, names: tuple[str, ...] = (), overwrite: bool = False
+) -> list[Path]:
     """Build the notebooks of `folder`, or those of the sources called `names`; returns them.
 
+    Args:
+        folder: holds ``source/`` and gets the notebooks.
+        names: all sources if empty.
+        overwrite: build also over notebooks that a reader typed in.
+
     Raises:
-        ValueError: a source is wrong, a cell failed, or an output would differ in every build.
+        ValueError: a source is wrong, a reader typed in a notebook (and nothing is written), a
+            cell failed, or an output would differ in every build.
     """
-    written = []
-    for path, notebook in products(folder).items():
-        if not names or path.stem in names:
-            started = time.perf_counter()
-            run(notebook, path)
-            keep_timings(notebook, path)
-            write(notebook, path)
-            print(f"{path.relative_to(folder)}  {time.perf_counter() - started:.1f} s", flush=True)
-            written.append(path)
-    return written
+    chosen = {p: made for p, made in products(folder).items() if not names or p.stem in names}
+    if not overwrite and (found := [line for path in chosen for line in studied(path)]):
+        raise ValueError("\n".join([*found, HOW_TO_KEEP]))
+    for path, notebook in chosen.items():
+        started = time.perf_counter()
+        run(notebook, path)
+        keep_timings(notebook, path)
+        write(notebook, path)
+        print(f"{path.relative_to(folder)}  {time.perf_counter() - started:.1f} s", flush=True)
+    return list(chosen)
+
+
+def studied(path: Path) -> list[str]:
+    """What a reader typed in the notebook in place, as one line to show, or none."""
+    numbers = typed_in(nbformat.read(path, as_version=4)) if path.exists() else []
+    cells = ", ".join(map(str, numbers))
+    return [f"You studied in {path}: cells that you typed or changed: {cells}."] if cells else []
 
 
 def run(notebook: NotebookNode, path: Path) -> None:
@@ -135,8 +155,12 @@ def main() -> None:
     """The command line."""
     parser = argparse.ArgumentParser(prog="python -m tools.notebooks", description=__doc__)
     parser.add_argument("names", nargs="*", help="sources to build, as 01_ratio; all by default")
+    parser.add_argument(
+        "--overwrite", action="store_true", help="also notebooks that a reader typed in"
+    )
+    asked = parser.parse_args()
     try:
-        if not build(names=tuple(parser.parse_args().names)):
+        if not build(names=tuple(asked.names), overwrite=asked.overwrite):
             raise ValueError(f"there is no such source in {FOLDER / 'source'}")
     except ValueError as error:
         raise SystemExit(f"\n{error}") from error

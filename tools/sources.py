@@ -48,14 +48,14 @@ def products(folder: Path) -> dict[Path, NotebookNode]:
     Raises:
         ValueError: names the source, the cell, what is wrong and what would be right.
     """
-    terms = glossary_terms(folder)
+    glossary = Glossary(glossary_terms(folder), glossary_meanings(folder))
     made = {}
     for path in sources(folder):
         cells = read(path)
         page = "" if path.stem == GLOSSARY else f"{GLOSSARY}.ipynb"
-        made[folder / f"{path.stem}.ipynb"] = _notebook(path, _learner(cells), terms, page)
+        made[folder / f"{path.stem}.ipynb"] = _notebook(path, _learner(cells), glossary, page)
         if path.stem[0].isdigit():
-            twin = _notebook(path, _twin(cells), terms, f"../{page}")
+            twin = _notebook(path, _twin(cells), glossary, f"../{page}")
             made[folder / "solutions" / f"{path.stem}.ipynb"] = twin
     return made
 
@@ -99,6 +99,18 @@ def read(path: Path) -> list[Cell]:
     return cells
 
 
+class Glossary(NamedTuple):
+    """Where each term leads, and what a reader sees who only points at it.
+
+    Attributes:
+        terms: term -> anchor of its heading.
+        meanings: anchor -> first sentence of what stands under it.
+    """
+
+    terms: Mapping[str, str]
+    meanings: Mapping[str, str]
+
+
 def glossary_terms(folder: Path) -> dict[str, str]:
     """Term -> anchor of its heading, in the form that JupyterLab gives it (spaces become -)."""
     path = folder / "source" / f"{GLOSSARY}.py"
@@ -111,6 +123,20 @@ def glossary_terms(folder: Path) -> dict[str, str]:
     return terms
 
 
+def glossary_meanings(folder: Path) -> dict[str, str]:
+    """Anchor of a heading -> the first sentence under it, plain text."""
+    path = folder / "source" / f"{GLOSSARY}.py"
+    return {
+        _anchor(heading): sentence
+        for cell in (read(path) if path.exists() else ())
+        for heading, sentence in markdown.first_sentences(cell.text).items()
+    }
+
+
+def _anchor(heading: str) -> str:
+    return heading.replace(" ", "-")
+
+
 def _add_term(terms: dict[str, str], heading: str) -> None:
     if not heading.isascii():
         raise ValueError(f"the term {heading!r} must be ASCII: JupyterLab cannot link to others")
@@ -118,7 +144,7 @@ def _add_term(terms: dict[str, str], heading: str) -> None:
     for term in (heading, *(two_names.groups() if two_names else ())):
         if term.lower() in map(str.lower, terms):
             raise ValueError(f"the term {term!r} is there twice")
-        terms[term] = heading.replace(" ", "-")
+        terms[term] = _anchor(heading)
 
 
 def _learner(cells: list[Cell]) -> list[Cell]:
@@ -140,7 +166,7 @@ def _with_code(cell: Cell, change: Callable[[str], str]) -> Cell:
 
 
 def _notebook(
-    path: Path, cells: list[Cell], terms: Mapping[str, str], glossary_page: str
+    path: Path, cells: list[Cell], glossary: Glossary, glossary_page: str
 ) -> NotebookNode:
     notebook = new_notebook(metadata=METADATA)
     taken: dict[str, int] = {}
@@ -148,24 +174,43 @@ def _notebook(
         with _naming(path, cell):
             text = cell.text
             if cell.type == "markdown":
-                text += _definitions(text, terms, glossary_page)
+                text += _definitions(text, glossary, glossary_page)
             make = new_code_cell if cell.type == "code" else new_markdown_cell
             metadata = {"tags": list(cell.tags)} if cell.tags else {}
             notebook.cells.append(make(text, id=_identity(text, taken), metadata=metadata))
     return notebook
 
 
-def _definitions(text: str, terms: Mapping[str, str], page: str) -> str:
-    used = markdown.glossary_references(text, terms)
-    lines = [f"[{label}]: {page}#{anchor}" for label, anchor in used.items()]
+def _definitions(text: str, glossary: Glossary, page: str) -> str:
+    """Where the links of `text` lead. Their titles: JupyterLab shows them to who points at one."""
+    lines = []
+    for label, anchor in markdown.glossary_references(text, glossary.terms).items():
+        meaning = glossary.meanings.get(anchor)
+        lines.append(f"[{label}]: {page}#{anchor}" + (f' "{meaning}"' if meaning else ""))
     return "\n\n" + "\n".join(lines) if lines else ""
 
 
 def _identity(text: str, taken: dict[str, int]) -> str:
     """An id that depends on what the cell says, so that a new cell changes no other's."""
-    digest = hashlib.sha256(text.encode()).hexdigest()[:8]
+    digest = _digest(text)
     taken[digest] = taken.get(digest, 0) + 1
     return digest if taken[digest] == 1 else f"{digest}-{taken[digest]}"
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
+
+
+def typed_in(notebook: NotebookNode) -> list[int]:
+    """Numbers of the cells that a reader typed or changed since the notebook was built.
+
+    A cell keeps its id in every editor, and the id says what was in it when it was built.
+    """
+    return [
+        number
+        for number, cell in enumerate(notebook.cells, start=1)
+        if cell.source.strip() and cell.id.partition("-")[0] != _digest(cell.source)
+    ]
 
 
 @contextmanager
