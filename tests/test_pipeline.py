@@ -1,15 +1,17 @@
 """From a source to its two notebooks, on a small collection of its own."""
 
 import re
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import nbformat
 import pytest
 from nbformat import NotebookNode
-from nbformat.v4 import new_code_cell, new_notebook, new_output
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from tools import notebooks, rules, sources
-from tools.markdown import glossary_references, headings, one_folder_down, prose
+from tools.markdown import first_sentences, glossary_references, headings, one_folder_down, prose
 
 GLOSSARY = """\
 # %% [markdown]
@@ -86,10 +88,16 @@ def test_links_of_the_twin_start_one_folder_further_down(folder):
 def test_a_term_links_to_its_heading_in_the_glossary(folder):
     learner, twin = texts(folder, "01_room"), texts(folder, "solutions/01_room")
     assert learner[0].endswith(
-        "\n\n[kv cache]: glossary.ipynb#KV-cache\n[token]: glossary.ipynb#Token"
+        '\n\n[kv cache]: glossary.ipynb#KV-cache "The notes of a token."'
+        '\n[token]: glossary.ipynb#Token "A piece of a word."'
     )
     assert "[token]: ../glossary.ipynb#Token" in twin[0]
     assert "[token]: #Token" in texts(folder, "glossary")[0]
+
+
+def test_a_term_without_a_sentence_links_without_a_title(folder):
+    write(folder, "01_room", ROOM.replace("[KV cache]", "[TTFT]"))
+    assert "\n[ttft]: glossary.ipynb#TTFT-(time-to-first-token)\n" in texts(folder, "01_room")[0]
 
 
 def test_a_term_with_an_acronym_has_both_names(folder):
@@ -192,6 +200,63 @@ def test_a_built_notebook_has_its_outputs_and_nothing_of_the_moment(built):
     ]
 
 
+@pytest.fixture
+def copy(built: Path, tmp_path: Path) -> Path:
+    """A copy of the small collection, built: somebody's own."""
+    return shutil.copytree(built, tmp_path / "copy")
+
+
+def edit(path: Path, change: Callable[[NotebookNode], None]) -> bytes:
+    """Change a notebook in place; the file's bytes after that."""
+    notebook = nbformat.read(path, as_version=4)
+    change(notebook)
+    nbformat.write(notebook, path)
+    return path.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("cell", "typed"),
+    [
+        (1, lambda notebook: notebook.cells[0].update(source="# My room")),
+        (2, lambda notebook: notebook.cells[1].update(source="guests = 3\nprint(guests)")),
+        (4, lambda notebook: notebook.cells.append(new_code_cell("guests * 2"))),
+        (4, lambda notebook: notebook.cells.append(new_markdown_cell("My note."))),
+    ],
+)
+def test_what_a_reader_typed_is_not_overwritten(copy, cell, typed):
+    theirs = edit(copy / "01_room.ipynb", typed)
+    write(copy, "glossary", GLOSSARY.replace("a word", "a long word"))
+    before = (copy / "glossary.ipynb").read_bytes()
+    with pytest.raises(ValueError, match=rf"01_room.ipynb: you .* cells {cell}\.\n.*git stash"):
+        notebooks.build(copy)
+    assert (copy / "01_room.ipynb").read_bytes() == theirs
+    assert (copy / "glossary.ipynb").read_bytes() == before
+
+
+def test_what_a_reader_typed_is_overwritten_if_so_asked(copy, built):
+    path = copy / "01_room.ipynb"
+    edit(path, lambda notebook: notebook.cells[1].update(source="guests = 3"))
+    notebooks.build(copy, overwrite=True)
+    assert path.read_bytes() == (built / "01_room.ipynb").read_bytes()
+
+
+def test_a_notebook_that_was_only_run_is_built_anew(copy, built):
+    def run(notebook: NotebookNode) -> None:
+        notebook.cells[1].outputs = [new_output("stream", text="4\n")]
+        notebook.cells.append(new_code_cell(""))  # JupyterLab adds one after the last
+        notebook.metadata["widgets"] = {}
+
+    edit(copy / "01_room.ipynb", run)
+    notebooks.build(copy)
+    assert (copy / "01_room.ipynb").read_bytes() == (built / "01_room.ipynb").read_bytes()
+
+
+def test_an_old_build_of_a_source_that_changed_is_built_anew(copy):
+    write(copy, "01_room", ROOM.replace("# A room", "# A large room"))
+    notebooks.build(copy)
+    assert "# A large room" in nbformat.read(copy / "01_room.ipynb", as_version=4).cells[0].source
+
+
 @pytest.mark.parametrize(("now", "kept"), [("12.5 ms", "9 ms"), ("12.5 seconds", "12.5 seconds")])
 def test_a_stored_timing_is_kept_until_its_words_change(tmp_path, now, kept):
     def timing(text: str) -> NotebookNode:
@@ -252,6 +317,22 @@ A **bold** `code` [link](to.md), [term][label] \[x\] &lt;5&nbsp;ms<br>$7\,\text{
 
 def test_headings_have_a_level_and_words():
     assert headings("# A `b`\ntext\n### *C*") == [(1, "A"), (3, "C")]
+
+
+@pytest.mark.parametrize(
+    ("paragraph", "sentence"),
+    [
+        ("One. Two.", "One."),
+        ("A [long\nlink][x], a [y](z.md)\nand *more*. Two.", "A long link, a y and more."),
+        ("It is `x` at 3.35 TB/s, i.e. $2\\,\\text{GB}$? Yes.", "It is x at 3.35 TB/s, i.e. 2 GB?"),
+        ('Not "so". Two', "Not 'so'."),
+        ("No full stop", "No full stop"),
+    ],
+)
+def test_the_first_sentence_of_a_term_is_plain_text_for_a_title(paragraph, sentence):
+    assert first_sentences(f"## A\n## B\n{paragraph}\n\nNext.") == {"B": sentence}
+    note = f'[b]\n\n[b]: c.ipynb#B "{sentence}"'
+    assert prose(note) == "b"
 
 
 def test_links_in_code_stay_as_they_are():

@@ -15,6 +15,7 @@ FOLDER = ROOT / "notebooks"
 PRODUCTS = sources.products(FOLDER)
 STORED = sorted([*FOLDER.glob("*.ipynb"), *FOLDER.glob("solutions/*.ipynb")])
 REBUILD = "run `make notebooks` and commit what it changes"
+STUDIED = "save a copy of it elsewhere, then `make notebooks ARGS=--overwrite`; or `git stash`"
 _SVG = re.compile(r'src=\\?"data:image/svg\+xml;base64,([^"\\]+)')
 
 each_product = pytest.mark.parametrize(
@@ -25,6 +26,11 @@ each_source = pytest.mark.parametrize("source", sources.sources(FOLDER), ids=lam
 
 def stored(path: Path) -> NotebookNode:
     return nbformat.read(path, as_version=4)
+
+
+def advice(path: Path) -> str:
+    """What to do about a notebook that is not what a build would make."""
+    return "\n".join([*found, STUDIED]) if (found := notebooks.studied(path)) else REBUILD
 
 
 def test_every_source_is_built_and_every_notebook_has_a_source():
@@ -41,7 +47,7 @@ def names(paths: set[Path]) -> str:
 def test_a_built_notebook_matches_its_source(path):
     built = [(cell.id, cell.cell_type, cell.source, cell.metadata) for cell in PRODUCTS[path].cells]
     found = [(cell.id, cell.cell_type, cell.source, cell.metadata) for cell in stored(path).cells]
-    assert found == built, f"{path.name} is not what its source says; {REBUILD}"
+    assert found == built, f"{path.name} is not what its source says; {advice(path)}"
 
 
 @each_product
@@ -49,7 +55,17 @@ def test_stored_outputs_are_normalised(path):
     notebook = stored(path)
     assert notebooks.faults(notebook) == []
     notebooks.normalise(notebook)
-    assert notebooks.serialised(notebook) == path.read_text(encoding="utf-8"), REBUILD
+    assert notebooks.serialised(notebook) == path.read_text(encoding="utf-8"), advice(path)
+
+
+def test_a_reader_who_studied_is_told_to_save_a_copy_and_not_to_commit(tmp_path):
+    untouched, path = FOLDER / "00_welcome.ipynb", tmp_path / "00_welcome.ipynb"
+    notebook = stored(untouched)
+    notebook.cells[0].source += " My note."
+    notebooks.write(notebook, path)
+    assert advice(untouched) == REBUILD
+    assert "You studied in" in advice(path)
+    assert advice(path).endswith(STUDIED)
 
 
 @each_product

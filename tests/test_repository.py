@@ -1,12 +1,16 @@
 """The two commands, and the papers of the project."""
 
 import ast
+import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
+import time
 import tomllib
+import venv
 from pathlib import Path
 
 import pytest
@@ -71,10 +75,77 @@ def test_without_a_network_the_message_says_so(project):
     assert "Traceback" not in ended.stderr
 
 
-def test_a_wrong_python_is_told_which_are_right():
-    message = environment.wrong_python("3.9")
+def test_without_a_network_the_message_says_how_to_start_anew(project):
+    (project / "requirements.txt").write_text("numpy\n")
+    assert "`make clean`" in set_up(project, PIP_FIND_LINKS="").stderr
+
+
+def test_the_settings_of_jupyterlab_come_with_the_environment(project):
+    (project / "requirements.txt").write_text("# nothing once more\n")
+    ended = set_up(project)
+    assert ended.returncode == 0, ended.stderr
+    settings = project / ".venv/share/jupyter/lab/settings/overrides.json"
+    assert json.loads(settings.read_text()) == environment.OVERRIDES
+
+
+def test_an_environment_made_by_hand_is_used_as_it_is(project):
+    (project / ".venv" / "installed.json").unlink()
+    ended = set_up(project)
+    assert ended.returncode == 0, ended.stderr
+    assert "Making .venv" not in ended.stdout
+    assert "Installing" in ended.stdout
+
+
+def test_an_environment_without_pip_is_made_anew(project):
+    venv.create(project / ".venv", clear=True, with_pip=False)
+    ended = set_up(project)
+    assert ended.returncode == 0, ended.stderr
+    assert "Making .venv" in ended.stdout
+
+
+def test_a_set_up_that_was_interrupted_says_so_and_the_next_one_succeeds(project):
+    shutil.rmtree(project / ".venv")
+    with subprocess.Popen(
+        [sys.executable, str(project / "tools" / "environment.py")],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,  # so that the signal reaches its children too, as Ctrl-C does
+    ) as process:
+        while not list(project.glob(".venv/*/python*")):
+            time.sleep(0.01)
+        os.killpg(process.pid, signal.SIGINT)
+        _, said = process.communicate(timeout=60)
+    assert said == "\nStopped. The same command goes on from here.\n"
+    assert process.returncode == 1
+    ended = set_up(project)
+    assert ended.returncode == 0, ended.stderr
+    assert "Making .venv" in ended.stdout
+
+
+@pytest.mark.parametrize("goal", ["lab", "test"])
+def test_a_wrong_python_is_told_which_are_right_and_the_command_to_give(goal):
+    message = environment.wrong_python("3.9", goal)
     assert "This is Python 3.9. The LLM Kitchen runs on Python 3.11 to 3.13." in message
-    assert "make PYTHON=" in message
+    assert re.search(rf"  make PYTHON=\S+ {goal}$", message)
+
+
+@pytest.mark.skipif(not shutil.which("make"), reason="there is no make here")
+@pytest.mark.parametrize("python", ["ls", "true", "./not-there"])
+def test_what_is_no_python_is_told_so_in_one_line(python):
+    command = ["make", f"PYTHON={python}", "lint"]
+    ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    first, last = ended.stderr.splitlines()
+    assert first.startswith(f"{python} is no Python 3 that runs here.")
+    assert first.endswith("make PYTHON=/path/to/python lint")
+    assert last.startswith("make: ***")
+
+
+@pytest.mark.skipif(not shutil.which("make"), reason="there is no make here")
+def test_make_tells_the_set_up_what_it_was_asked_for():
+    command = ["make", "--dry-run", f"PYTHON={sys.executable}", "bench"]
+    ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert 'tools/environment.py study "bench"' in ended.stdout
 
 
 def test_the_set_up_script_can_be_read_by_an_old_python():

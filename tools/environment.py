@@ -131,8 +131,8 @@ def install(purpose: str) -> None:
         stop(
             "pip could not install all of requirements.txt: its own lines above say what failed.\n"
             "Most often there is no network, or a proxy that pip does not know (HTTPS_PROXY), or "
-            "the disk is full.\nRun the same command again: it goes on where it stopped. If it stops "
-            "at the same place,\n`make clean` removes .venv, and the same command starts anew."
+            "the disk is full.\nRun the same command again: it goes on where it stopped. If that "
+            "does not help,\n`make clean` removes .venv, and the same command starts anew."
         )
 
 

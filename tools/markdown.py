@@ -21,7 +21,7 @@ _LINK_PLACE = re.compile(
 _ELSEWHERE = re.compile(r"[a-z][a-z0-9+.-]*:|#|/", re.IGNORECASE)
 _REFERENCE = re.compile(r"\[([^\[\]]+)\](?:\[[^\[\]]*\])?")
 _SPACES = re.compile(r"\s+")
-_FIRST_SENTENCE = re.compile(r".*?[.?!](?= [^a-z]|$)|.+")
+_FIRST_SENTENCE = re.compile(r".*?[.?!](?= [A-Z(]|$)|.+")
 
 
 def _parser() -> MarkdownIt:
@@ -108,10 +108,10 @@ def first_sentences(text: str) -> dict[str, str]:
 
 
 def _title(inline: Token) -> str:
-    tokens = inline.children or []
-    words = (t.content if t.type == "code_inline" else _words(t) for t in tokens)
-    line = _SPACES.sub(" ", "".join(words)).strip().replace('"', "'").replace("\\", "")
-    first = _FIRST_SENTENCE.match(line)
+    raw = ("text", "code_inline")
+    words = (t.content if t.type in raw else _words(t) for t in inline.children or [])
+    line = _REFERENCE.sub(r"\1", _SPACES.sub(" ", "".join(words)).strip())
+    first = _FIRST_SENTENCE.match(line.replace('"', "'").replace("\\", ""))
     return first[0] if first else ""
 
 

@@ -62,7 +62,8 @@ def studied(path: Path) -> list[str]:
     """What a reader typed in the notebook in place, as one line to show, or none."""
     numbers = typed_in(nbformat.read(path, as_version=4)) if path.exists() else []
     cells = ", ".join(map(str, numbers))
-    return [f"You studied in {path}: cells that you typed or changed: {cells}."] if cells else []
+    name = os.path.relpath(path)
+    return [f"You studied in {name}: you typed or changed its cells {cells}."] if cells else []
 
 
 def run(notebook: NotebookNode, path: Path) -> None:
