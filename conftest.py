@@ -4,3 +4,5 @@ import os
 
 # The kernels inherit it: a test neither reads nor writes anyone's answers.
 os.environ["KITCHEN_ANSWERS"] = "memory"
+# Two threads of OpenBLAS wait for each other when anything else needs a core: ten times slower.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

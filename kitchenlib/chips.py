@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from kitchenlib import data, precision
-from kitchenlib.inputs import UnknownName, quantity, unknown_name, wrong
+from kitchenlib.inputs import UnknownName, find, quantity, unknown_name, wrong
 from kitchenlib.units import GB, TFLOP, GiB, human
 
 _PEAK_COLUMNS = {
@@ -160,10 +160,6 @@ def chips() -> tuple[Chip, ...]:
 def chip(name: str) -> Chip:
     """The chip called `name` in the catalogue, or known there under another name ("H200").
 
-    Raises `UnknownName` (a ``KeyError``) that lists near matches.
+    See `kitchenlib.inputs.find` for what counts as its name.
     """
-    known = _catalogue()
-    try:
-        return known.get(name) or known[data.aliases("chip")[name]]
-    except (KeyError, TypeError):
-        raise unknown_name("chip", name, known) from None
+    return find("chip", name, _catalogue(), data.aliases("chip"))

@@ -9,7 +9,9 @@ what was wrong, what would be right, and the unit; an unknown name raises `Unkno
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,6 +22,9 @@ Number = float | NDArray[np.float64]
 MOST = 2**53  # above it a float64 no longer tells one whole number from the next
 LARGEST, SMALLEST = 1e30, 1e-30  # measurable sizes; a product of several stays finite
 
+_T = TypeVar("_T")
+_NONE: Mapping[str, str] = {}
+_LISTED = 12  # names in an error message
 _SHOWN = 60  # characters of a wrong value quoted back; an array's repr can fill the screen
 
 
@@ -32,14 +37,47 @@ class UnknownName(KeyError):
 
 def unknown_name(kind: str, name: object, known: Iterable[str]) -> UnknownName:
     """The error for a `name` that is not among the `known` names of a `kind` ("chip", ...)."""
-    names = list(known)
-    near = {candidate.casefold(): candidate for candidate in names}
-    wanted = str(name).casefold()
-    matches = [near[m] for m in difflib.get_close_matches(wanted, near, n=5, cutoff=0.5)]
-    matches += [c for c in names if wanted and wanted in c.casefold() and c not in matches][:5]
-    shown = matches or names
-    lead = "Did you mean" if matches else "Known names are"
-    return UnknownName(f"no {kind} is called {name!r}. {lead}: {', '.join(shown[:12])}?")
+    plain = {_plain(candidate): candidate for candidate in known}
+    wanted = _plain(str(name))
+    held = [c for text, c in plain.items() if wanted and wanted in text]
+    near = difflib.get_close_matches(wanted, plain, n=5, cutoff=0.5)
+    matches = list(dict.fromkeys([*held[:8], *(plain[text] for text in near)]))
+    if matches:
+        hint = f"Did you mean: {', '.join(matches[:8])}?"
+    elif len(plain) <= _LISTED:
+        hint = f"Known names are: {', '.join(plain.values())}"
+    else:
+        some = ", ".join(list(plain.values())[:_LISTED])
+        hint = f"There are {len(plain)} names, among them: {some}"
+    return UnknownName(f"no {kind} is called {name!r}. {hint}")
+
+
+def find(
+    kind: str, name: object, known: Mapping[str, _T], aliases: Mapping[str, str] = _NONE
+) -> _T:
+    """What is called `name` among the `known` ones, by its own name or by one of its `aliases`.
+
+    Where no name fits to the letter, the only one that is the same but for case, blanks, hyphens,
+    underscores and a part in brackets is taken: "h100 sxm", "TPU v6e".
+
+    Raises `UnknownName` that lists near matches.
+    """
+    if isinstance(name, str):
+        for own in (name, aliases.get(name)):
+            if own in known:
+                return known[own]
+        alike = {
+            aliases.get(each, each)
+            for each in (*known, *aliases)
+            if _plain(name) in (_plain(each), _plain(each.partition(" (")[0]))
+        }
+        if len(alike) == 1:
+            return known[alike.pop()]
+    raise unknown_name(kind, name, known)
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[\s_()-]", "", name).casefold()
 
 
 def wrong(name: str, value: object, wanted: str) -> ValueError:

@@ -30,8 +30,8 @@ from kitchenlib.inputs import (
     UnknownName,
     count,
     dimension,
+    find,
     instance,
-    unknown_name,
     wrong,
 )
 from kitchenlib.layers import Block, Experts, LatentAttention, tensors_of
@@ -306,10 +306,6 @@ def models() -> tuple[Model, ...]:
 def model(name: str) -> Model:
     """The model called `name` in the catalogue, or known there under another name.
 
-    Raises `UnknownName` (a ``KeyError``) that lists near matches.
+    See `kitchenlib.inputs.find` for what counts as its name.
     """
-    known = _catalogue()
-    try:
-        return _model(name if name in known else data.aliases("model")[name])
-    except (KeyError, TypeError):
-        raise unknown_name("model", name, known) from None
+    return _model(find("model", name, _catalogue(), data.aliases("model"))["name"])

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kitchenlib.inputs import unknown_name
+from kitchenlib.inputs import UnknownName, find, unknown_name
 from kitchenlib.units import BITS_PER_BYTE
 
 #: The groups of tensors a model consists of. A format may leave some of them in 16 bit.
@@ -106,10 +106,8 @@ def number_format(name: str) -> Format:
 
     Raises `UnknownName` (a ``KeyError``) that lists near matches.
     """
-    try:
-        return _FORMATS[name]
-    except (KeyError, TypeError):
-        raise unknown_name("number format", name, _FORMATS) from None
+    known = _FORMATS.get(name) if isinstance(name, str) else None
+    return known or find("number format", name, _FORMATS)
 
 
 def rate(name: str) -> str:
@@ -123,6 +121,11 @@ def rate(name: str) -> str:
         return name
     if name == "fp16":
         return "bf16"  # every chip listed multiplies both at the same peak
+    if name in _FORMATS:
+        at = " or ".join(r for r in _FORMATS[name].rates if r != "fp32")
+        raise UnknownName(
+            f"{name} is a format of weights, which are multiplied in {at}: ask for {at}"
+        )
     if "spars" in name.casefold():
         raise unknown_name("dense rate (a sparse peak counts skipped products)", name, RATES)
     raise unknown_name("rate of a chip", name, RATES)

@@ -124,7 +124,7 @@ def test_aliases_lead_to_rows_and_hide_none() -> None:
     [
         (kl.chip, "H100 SXN", "H100 SXM"),
         (kl.chip, "mi300", "MI300X"),
-        (kl.model, "llama-2-70b", "Llama-2-70B"),
+        (kl.model, "llama-2-71b", "Llama-2-70B"),
         (kl.model, "DeepSeek", "DeepSeek-V3"),
     ],
 )

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import kitchenlib as kl
 from kitchenlib.inputs import (
     MOST,
     UnknownName,
@@ -180,3 +181,49 @@ class TestUnknownName:
         message = str(unknown_name("chip", name, self.KNOWN))
         assert "Known names are" in message or "Did you mean" in message
         assert "H100 SXM" in message
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("h100 sxm", "H100 SXM"),
+        ("H100SXM", "H100 SXM"),
+        ("h100", "H100 SXM"),
+        ("rtx_3090", "RTX 3090"),
+        ("TPU v6e", "TPU v6e (Trillium)"),
+        ("Groq LPU", "Groq LPU (GroqChip v1)"),
+        ("Apple M3 Max", "Apple M3 Max (40-core)"),
+        ("Typical laptop", "Typical laptop (13th-gen i7, 2ch DDR5-5600)"),
+    ],
+)
+def test_a_chip_is_found_however_its_name_is_written(typed: str, meant: str) -> None:
+    assert kl.chip(typed).name == meant
+
+
+@pytest.mark.parametrize("typed", ["llama-2-70b", "Llama 2 70B", "llama_2_70b"])
+def test_a_model_is_found_however_its_name_is_written(typed: str) -> None:
+    assert kl.model(typed).name == "Llama-2-70B"
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"), [("BF16", "bf16"), ("INT4", "int4"), ("q4_k_m", "Q4_K_M")]
+)
+def test_a_format_is_found_however_its_name_is_written(typed: str, meant: str) -> None:
+    assert kl.number_format(typed).name == meant
+
+
+def test_a_name_that_fits_several_is_not_guessed_at() -> None:
+    with pytest.raises(UnknownName, match="Did you mean: A100 SXM 40GB, A100 SXM 80GB"):
+        kl.chip("A100")
+    with pytest.raises(UnknownName, match="Did you mean: Apple M3 Max"):
+        kl.chip("M3 Max")
+
+
+def test_a_long_catalogue_says_how_many_names_there_are() -> None:
+    with pytest.raises(UnknownName, match="There are 57 names, among them: V100 SXM2 32GB"):
+        kl.chip("?")
+
+
+def test_a_format_of_weights_is_no_rate_and_the_message_says_at_which_one_it_multiplies() -> None:
+    with pytest.raises(UnknownName, match=r"int4 is a format of weights.*ask for bf16"):
+        kl.chip("H100 SXM").ridge("int4")

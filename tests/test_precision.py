@@ -90,14 +90,14 @@ def test_rates_are_known_by_name() -> None:
     assert rate("fp16") == "bf16"
 
 
-@pytest.mark.parametrize("name", ["", "int5", "BF16 ", None, 16, b"bf16", ["bf16"]])
+@pytest.mark.parametrize("name", ["", "int5", "BF17", None, 16, b"bf16", ["bf16"]])
 def test_an_unknown_format_is_refused_by_name(name: object) -> None:
     with pytest.raises(UnknownName, match=r"number format"):
         kl.number_format(name)  # type: ignore[arg-type]
 
 
 def test_a_misspelt_format_finds_its_neighbours() -> None:
-    with pytest.raises(UnknownName, match=r"'int4-g64'.*Did you mean: int4-g128"):
+    with pytest.raises(UnknownName, match=r"'int4-g64'.*Did you mean: int4, int4-g128"):
         kl.number_format("int4-g64")
 
 
