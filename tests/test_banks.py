@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import importlib
+import os
 import pkgutil
 import re
+import subprocess
+import sys
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -27,6 +30,22 @@ MODULES = [
 ]
 BANKS: list[Bank] = [EXAMPLE, *(module.BANK for module in MODULES)]
 CONSTANTS = (0, 1, 2, 10, 42, 100, 1000, -1, 0.5, 1e9)
+
+
+KERNEL = """
+from ipykernel.zmqshell import ZMQInteractiveShell
+for words in ZMQInteractiveShell().magics_manager.magics.values():
+    print(*words)
+"""
+
+
+@pytest.fixture(scope="module")
+def magic_words(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
+    """What a kernel takes for a command of its own where a line begins with it."""
+    home = os.environ | {"IPYTHONDIR": str(tmp_path_factory.mktemp("ipython"))}
+    command = [sys.executable, "-c", KERNEL]
+    said = subprocess.run(command, env=home, capture_output=True, text=True, check=True)
+    return set(said.stdout.split())
 
 
 def pages(kind: type) -> list[Any]:
@@ -96,9 +115,18 @@ def guesses(question: Question) -> list[Any]:
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)
 def test_a_bank_module_exports_its_five_words_and_is_named_as_its_notebook(module: Any) -> None:
-    for word in ("check", "predict", "recall", "solution", "progress"):
+    for word in ("check", "predict", "look_back", "solution", "progress"):
         assert getattr(module, word) == getattr(module.BANK, word)
     assert module.BANK.notebook.split("_", 1)[1] == module.__name__.rsplit(".", 1)[1]
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)
+def test_no_word_of_a_bank_is_a_magic_of_ipython(module: Any, magic_words: set[str]) -> None:
+    """``recall(...)`` was one: in a kernel without the word it put cells into the notebook."""
+    words = {w for w, v in vars(module).items() if getattr(v, "__self__", None) is module.BANK}
+    assert len(words) == 5
+    assert {"recall", "timeit", "clear"} <= magic_words
+    assert not words & magic_words
 
 
 @each_bank
@@ -111,7 +139,7 @@ def test_an_untouched_notebook_writes_nothing_and_repeats_itself(
         for key in fresh.questions:
             outputs += [fresh.check(key, ...), fresh.solution(key)]
         for key in fresh.predictions:
-            outputs += [fresh.predict(key), fresh.recall(key)]
+            outputs += [fresh.predict(key), fresh.look_back(key)]
         return [(repr(output), as_html(output)) for output in outputs]
 
     assert run() == run()
@@ -125,7 +153,7 @@ def test_answering_everything_solves_everything(bank: Bank) -> None:
         assert fresh.check(key, right_answer(question)).ok
     for key, prediction in fresh.predictions.items():
         fresh.predict(key, prediction.target)
-        assert fresh.recall(key).title == "You saw it coming"
+        assert fresh.look_back(key).title == "You saw it coming"
     questions, predictions = len(fresh.questions), len(fresh.predictions)
     title = f"{questions} of {questions} exercises solved"
     if predictions:
@@ -235,7 +263,8 @@ def test_a_wrong_unit_is_named(question: Question) -> None:
 @pytest.mark.parametrize("page", [*pages(Question), *pages(Prediction)])
 def test_every_option_can_be_chosen_by_letter_name_and_text(page: Question | Prediction) -> None:
     for letter, option in lettered(page.options):
-        for answer in (letter, f"{letter})", option.name, option.label):
+        shown = f"{letter}) {option.label}"
+        for answer in (letter, f"{letter})", option.name, option.label, shown, shown.upper()):
             assert page.read(answer) == option.name
 
 
@@ -264,12 +293,34 @@ def test_a_prediction_has_one_right_option_and_a_remark_for_every_other(
         assert len(option.label) <= 70, "a button shows one line"
         if option.name != prediction.target:
             assert written(option.remark)
-            assert written(option.remark) in prediction.recall([option.name]).body
+            assert written(option.remark) in prediction.look_back([option.name]).body
     assert not names or names.count(str(prediction.target)) == 1
 
 
 @each_prediction
-def test_asking_does_not_tell_and_recalling_does(prediction: Prediction) -> None:
-    assert prediction.says(prediction.target) in prediction.recall([]).body
+def test_asking_does_not_tell_and_looking_back_does(prediction: Prediction) -> None:
+    assert prediction.says(prediction.target) in prediction.look_back([]).body
     if not prediction.options:
         assert prediction.says(prediction.target) not in str(prediction.ask())
+
+
+# The banks one by one
+
+
+@pytest.mark.parametrize(
+    "whole",
+    [
+        lambda tokens, bits: 16 * tokens // bits,
+        lambda tokens, bits: 2 * tokens // (bits / 8),
+        lambda tokens, bits: float(int(2 * tokens / (bits / 8))),
+    ],
+)
+def test_an_intensity_in_whole_numbers_is_not_right(whole: Any) -> None:
+    question = next(bank for bank in BANKS if bank.notebook == "01_ratio").questions["intensity"]
+    assert {3, 5, 6} <= {bits for _, bits in (call.args for call in question.calls)}
+    assert judge(question, whole).name == "whole numbers only"
+
+
+def test_what_stands_under_more_is_not_missed() -> None:
+    ratio = next(bank for bank in BANKS if bank.notebook == "01_ratio")
+    assert [key for key, question in ratio.questions.items() if question.more] == ["powder"]

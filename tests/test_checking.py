@@ -48,7 +48,14 @@ def test_a_list_with_a_hole_is_not_answered_yet() -> None:
     assert check("sacks", [138, ..., 34]).kind == "not yet"
 
 
-@pytest.mark.parametrize("stub", [lambda flops, nbytes: ..., lambda flops, nbytes: None])
+def only_a_docstring(flops: float, nbytes: float) -> None:
+    """To be written."""
+
+
+def only_dots(flops: float, nbytes: float) -> None: ...
+
+
+@pytest.mark.parametrize("stub", [lambda flops, nbytes: ..., only_dots, only_a_docstring])
 def test_an_unfinished_function_is_not_answered_yet(stub: Callable[..., Any]) -> None:
     assert check("floor", stub).kind == "not yet"
 
@@ -107,14 +114,27 @@ def test_every_kind_of_number_is_a_number(number: Any) -> None:
     assert check("ridge", number).ok
 
 
-@pytest.mark.parametrize("answer", [3, "e", "the cook", ["c"], 0.5, True])
+@pytest.mark.parametrize("answer", [3, "e", "the cook", "a) the chef", ["c"], 0.5, True])
 def test_a_choice_wants_a_letter_it_has(answer: Any) -> None:
     feedback = check("bound", answer)
     assert feedback.kind == "wrong type"
     assert '"a"` to `"d"' in feedback.body
 
 
-@pytest.mark.parametrize("answer", ["c", "C", "c)", "compute", "the chef", " The chef. "])
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "c",
+        "C",
+        "c)",
+        "compute",
+        "the chef",
+        " The chef. ",
+        "c) the chef",
+        "C) THE CHEF",
+        "c the chef",
+    ],
+)
 def test_a_choice_takes_letter_name_and_text(answer: str) -> None:
     assert check("bound", answer).ok
 
@@ -156,6 +176,69 @@ def test_a_function_that_stops_is_told_where_and_why() -> None:
         assert feedback.kind == "wrong type"
         assert "For `flops=" in feedback.body
         assert word in feedback.body
+
+
+def test_a_function_that_prints_and_returns_nothing_is_told_so(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    feedback = check("floor", lambda flops, nbytes: print(flops / PEAK))
+    assert feedback.kind == "wrong type"
+    assert "returns nothing. Did you `print` where you should `return`?" in feedback.body
+
+
+class Trap:
+    """An object that lets nobody look."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise RuntimeError(name)
+
+    def __repr__(self) -> str:
+        raise RuntimeError("no")
+
+
+class NoWayIn:
+    """Three things, none of which can be had."""
+
+    def __len__(self) -> int:
+        return 3
+
+
+def leaves(flops: float, nbytes: float) -> float:
+    raise SystemExit
+
+
+HOLDS_ITSELF: list[Any] = []
+HOLDS_ITSELF.append(HOLDS_ITSELF)
+
+
+@pytest.mark.parametrize("key", list(BANK.questions))
+@pytest.mark.parametrize(
+    "answer",
+    [
+        Decimal("sNaN"),
+        Decimal("NaN"),
+        np.ma.masked,
+        np.ma.array([1.0, 2.0, 3.0], mask=[True, False, False]),
+        Trap(),
+        NoWayIn(),
+        HOLDS_ITSELF,
+        10**5000,
+        leaves,
+    ],
+    ids=lambda answer: type(answer).__name__,
+)
+def test_nothing_makes_the_ladder_fall_over(key: str, answer: Any, tmp_path: Path) -> None:
+    mine = bank(Store(tmp_path / "answers.json"))
+    assert mine.check(key, answer).kind == "wrong type"
+    assert "Your last answer was" in mine.check(key).body
+
+
+def test_a_masked_value_is_missing_and_not_0() -> None:
+    missing: list[Any] = [np.ma.masked, np.ma.array(5.0, mask=True)]
+    for masked in missing:
+        assert "missing" in judge(plain_question(right=0.0, within=9), masked).body
+    values = np.ma.array([138.0, 69.0, 34.0], mask=[False, True, False])
+    assert "Number 2 of 3: That is a masked value" in check("sacks", values).body
 
 
 def test_a_word_is_compared_without_case_article_and_punctuation() -> None:
@@ -333,6 +416,10 @@ def bank(store: Store | None = None) -> Bank:
 def test_an_unknown_key_lists_near_matches() -> None:
     with pytest.raises(UnknownName, match=r"no question is called 'rigde'.*ridge"):
         bank().check("rigde", 295)
+    with pytest.raises(UnknownName, match=r"no question is called \['x'\]"):
+        bank().check(["x"], 3)  # type: ignore[arg-type]
+    with pytest.raises(UnknownName, match="no prediction is called 295"):
+        bank().predict(295, "ridge")  # type: ignore[arg-type]
     with pytest.raises(KeyError, match="use predict"):
         bank().check("who-waits", "a")
     with pytest.raises(KeyError, match="use check"):
@@ -376,11 +463,43 @@ def test_progress_tells_solved_from_tried_and_untouched() -> None:
         assert line in text
 
 
-def test_a_solved_question_is_greeted_after_a_restart() -> None:
-    store = Store()
-    bank(store).check("ridge", 295.3)
-    assert "solved this one before" in bank(store).check("ridge").body
-    assert "solved this one before" not in bank(store).check("idle").body
+def test_progress_counts_what_stands_under_more_only_where_it_was_answered() -> None:
+    mine = Bank("n", [plain_question(), plain_question(key="extra", more=True)], Store())
+    assert mine.progress().title == "0 of 1 exercises solved"
+    assert "extra: under More, not answered yet" in str(mine.progress())
+    mine.check("memory", 80)
+    assert mine.progress().title == "1 of 1 exercises solved"
+    mine.check("extra", 3)
+    assert mine.progress().title == "1 of 2 exercises solved"
+    mine.check("extra", 80)
+    assert mine.progress().title == "2 of 2 exercises solved"
+
+
+@pytest.mark.parametrize(
+    ("key", "answers", "words"),
+    [
+        ("ridge", [17, 295.3], "solved this one before. Your last answer was 295.3 FLOP/byte. It"),
+        ("ridge", [295.3, 17], "solved this one before. Your last answer was 17 FLOP/byte. It"),
+        ("ridge", ["295 FLOP"], "Your last answer was '295 FLOP'. It was not right."),
+        ("bound", ["A"], "Your last answer was the waiter. It was not right."),
+        ("waiter", ["The latency"], "Your last answer was latency. It was not right."),
+        ("sacks", [[1, 2, 3]], "Your last answer was 1 GB, 2 GB, 3 GB. It was not right."),
+        ("sacks", [[1, 2]], "Your last answer was [1, 2]. It was not right."),
+        ("floor", [floor_ms], "Your last answer was\n\n    def floor_ms(flops: float"),
+    ],
+)
+def test_an_answer_comes_back_after_a_restart(
+    key: str, answers: list[Any], words: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "answers.json"
+    for answer in answers:
+        last = bank(Store(path)).check(key, answer)
+    again = bank(Store(path)).check(key)
+    assert again.kind == "not yet"
+    assert words in str(again)
+    assert ("It was right." in str(again)) == last.ok
+    assert ("It was not right." in str(again)) == (not last.ok)
+    assert "last answer" not in str(bank(Store(path)).check("idle"))
 
 
 def test_a_solution_stays_folded_until_it_is_asked_for() -> None:
@@ -433,6 +552,15 @@ def test_two_prices_in_a_sentence_are_not_typeset_as_mathematics() -> None:
         (1200.5, "", "1,200"),
         (1e-9, "", "1e-09"),
         (0.0, "ms", "0 ms"),
+        (1, "tokens", "1 token"),
+        (1.0, "tonnes", "1 tonne"),
+        (1.00001, "tokens/s", "1 token/s"),
+        (1, "bytes/token", "1 byte/token"),
+        (1, "batches", "1 batch"),
+        (1, "ms", "1 ms"),
+        (1, "thousand tokens", "1 thousand tokens"),
+        (1.5, "tokens", "1.5 tokens"),
+        (11, "tokens", "11 tokens"),
     ],
 )
 def test_numbers_are_spoken_with_four_digits(value: float, unit: str, words: str) -> None:

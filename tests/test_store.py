@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 import subprocess
 import sys
 import tempfile
@@ -184,8 +185,55 @@ def test_entries_of_another_edition_are_left_in_the_file(path: Path) -> None:
     assert json.loads(path.read_text())["entries"][:2] == strange
 
 
+def remembers_in_memory_and_says_so_once(mine: Store) -> bool:
+    record(mine, 1)
+    said = [values(mine), mine.notice()]
+    record(mine, 2)
+    once = "is not an ordinary file" in said[1] and mine.notice() == ""
+    return once and said[0] == [1] and values(mine) == [1, 2]
+
+
+@pytest.mark.parametrize("make", [Path.mkdir, getattr(os, "mkfifo", Path.mkdir)])
+def test_a_folder_or_a_pipe_in_place_of_the_file_is_left_alone(path: Path, make: Any) -> None:
+    make(path)
+    before = path.stat()
+    assert remembers_in_memory_and_says_so_once(Store(path))
+    assert list(path.parent.iterdir()) == [path]
+    assert path.stat().st_ino == before.st_ino
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no /dev")
+@pytest.mark.parametrize("device", ["/dev/null", "/dev/full", "/dev/zero"])
+@pytest.mark.parametrize("linked", [False, True])
+def test_a_device_is_neither_read_nor_replaced(path: Path, device: str, linked: bool) -> None:
+    if linked:
+        path.symlink_to(device)
+    assert remembers_in_memory_and_says_so_once(Store(path if linked else Path(device)))
+    assert stat.S_ISCHR(Path(device).stat().st_mode)
+    assert not list(Path("/dev").glob(f"{Path(device).name}.*"))
+    assert path.is_symlink() == linked
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows links need a permission")
+@pytest.mark.parametrize("content", [None, "", "not json", '{"entries": []}'])
+def test_a_link_stays_and_its_target_is_written(
+    path: Path, tmp_path: Path, content: str | None
+) -> None:
+    target = tmp_path / "elsewhere" / "mine.json"
+    target.parent.mkdir()
+    if content is not None:
+        target.write_text(content)
+    path.symlink_to(target)
+    record(Store(path), 1)
+    record(Store(path), 2)
+    assert path.is_symlink()
+    assert values(Store(path)) == values(Store(target)) == [1, 2]
+    assert not target.is_symlink()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows links need a permission")
 def test_a_file_that_cannot_be_read_is_left_alone(path: Path) -> None:
-    path.mkdir()  # what reads like a file and is none
+    path.symlink_to(path.name)  # a link to itself
     mine = Store(path)
     record(mine, 1)
     assert values(mine) == [1]

@@ -2,8 +2,8 @@
 
 Buttons, because they are the one way to choose that works by keyboard inside a JupyterLab cell:
 radio buttons and lists lose their arrow keys (and letters) to the shortcuts of the notebook.
-Pressing one is the prediction. A number counts with the button, the Enter key, or when the field
-is left.
+Pressing one is the prediction. A number counts with the button or the Enter key. Leaving the field
+keeps nothing, for the number may be half typed.
 
 The form holds the same question as text and HTML in its output, so that a page without a kernel
 shows it too.
@@ -11,6 +11,8 @@ shows it too.
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -19,7 +21,10 @@ import ipywidgets as widgets  # type: ignore[import-untyped]
 
 from kitchenlib.exercises.cards import ASK, HINT, QUIET, Card, to_html, to_text, written
 from kitchenlib.exercises.predicting import Prediction
-from kitchenlib.exercises.reading import lettered
+from kitchenlib.exercises.reading import Unreadable, lettered, typed_number
+
+KEEP = "Keep this prediction"
+AT_ONCE = 0.5  # seconds: the browser sends the Enter key and, right behind it, what was typed
 
 _CARD = {
     "border": f"1px solid {QUIET}",
@@ -53,8 +58,10 @@ class PredictionForm(widgets.VBox):
         controls = list(self.options.values())
         if not controls:
             self.field = _field(prediction.unit, earlier)
-            self.field.observe(self._enter, "value")
-            controls = [self.field, _button("Keep this prediction", self._enter)]
+            self.field.on_msg(self._key)
+            self.field.observe(self._typed, "value")
+            self._entered = -math.inf
+            controls = [self.field, _button(KEEP, self._keep)]
         if earlier is not None:
             self._show(earlier, prediction.remembered(earlier, earlier))
         prompt = widgets.HTML(f"<strong>Predict</strong>{to_html(written(prediction.prompt))}")
@@ -63,13 +70,24 @@ class PredictionForm(widgets.VBox):
     def _choose(self, name: str, _: Any = None) -> None:
         self._show(name, self._remember(name))
 
-    def _enter(self, _: Any = None) -> None:
+    def _key(self, _: Any, message: dict[str, Any], __: Any = None) -> None:
+        """The field reports the Enter key before what was typed, if that is new."""
+        if message.get("event") == "submit":
+            self._entered = time.monotonic()
+
+    def _typed(self, _: Any = None) -> None:
+        """What was typed arrives: with the Enter key, or because the field was left."""
+        if time.monotonic() - self._entered < AT_ONCE:
+            self._entered = -math.inf
+            self._keep()
+        elif self.field.value.strip():
+            self._show(None, Card("Not kept yet", f"Press *{KEEP}* when it is complete.", HINT))
+
+    def _keep(self, _: Any = None) -> None:
         try:
-            typed = float(self.field.value.replace(",", "").replace("_", ""))
-        except ValueError:
-            said = Card("Type the number alone", "For example 1200, or 1.2e3.", HINT)
-        else:
-            said = self._remember(typed)
+            said = self._remember(typed_number(self.field.value))
+        except Unreadable as trouble:
+            said = Card("Not a prediction yet", str(trouble), HINT)
         self._show(None, said)
 
     def _show(self, chosen: str | float | None, said: Card) -> None:

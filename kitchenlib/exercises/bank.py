@@ -3,7 +3,7 @@
 A bank module lists its pages and re-exports the words::
 
     BANK = Bank("01_ratio", [Question(...), Prediction(...), ...])
-    check, predict, recall = BANK.check, BANK.predict, BANK.recall
+    check, predict, look_back = BANK.check, BANK.predict, BANK.look_back
     solution, progress = BANK.solution, BANK.progress
 """
 
@@ -15,10 +15,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from kitchenlib.exercises.cards import ASK, HINT, QUIET, RIGHT, Card, Folded
-from kitchenlib.exercises.checking import Feedback, Question, judge
+from kitchenlib.exercises.checking import Feedback, Question, judge, repeated
 from kitchenlib.exercises.predicting import Prediction
 from kitchenlib.exercises.reading import Unfinished, Unreadable, is_empty
-from kitchenlib.exercises.store import Store, answers_path
+from kitchenlib.exercises.store import Entry, Store, answers_path
 from kitchenlib.inputs import UnknownName, unknown_name
 
 if TYPE_CHECKING:
@@ -62,8 +62,8 @@ class Bank:
         feedback = judge(question, answer)
         if feedback.kind != "not yet":
             self.store.record(self.notebook, "answer", key, answer, feedback.kind)
-        elif self._solved(key):
-            body = f"{feedback.body}\n\nYou have solved this one before."
+        elif tried := self._answers(key):
+            body = f"{feedback.body}\n\n{self._came_back(question, tried[-1])}"
             feedback = replace(feedback, body=body)
         return replace(feedback, note=self.store.notice())
 
@@ -74,10 +74,10 @@ class Bank:
             return self._form(prediction)
         return self._remember(prediction, guess)
 
-    def recall(self, key: str) -> Card:
+    def look_back(self, key: str) -> Card:
         """What you predicted and what the law says about it."""
         prediction = self._page("prediction", key, self.predictions)
-        return replace(prediction.recall(self._guesses(prediction)), note=self.store.notice())
+        return replace(prediction.look_back(self._guesses(prediction)), note=self.store.notice())
 
     def solution(self, key: str) -> Folded:
         """The worked solution, folded: click to open it, or ``print(solution("key"))``.
@@ -95,23 +95,29 @@ class Bank:
         )
 
     def progress(self) -> Card:
-        """Which exercises are solved and which predictions are made."""
+        """Which exercises are solved and which predictions are made.
+
+        Those under "More" count only where they were answered: you may well leave them out.
+        """
         states = {page.key: self._state(page) for page in self.pages}
-        solved = [key for key in self.questions if states[key] == "solved"]
+        asked = [key for key, q in self.questions.items() if not q.more or self._answers(key)]
+        solved = [key for key in asked if states[key] == "solved"]
         made = [key for key in self.predictions if states[key] == "predicted"]
-        title = f"{len(solved)} of {len(self.questions)} exercises solved"
+        title = f"{len(solved)} of {len(asked)} exercises solved"
         if self.predictions:
             title += f", {len(made)} of {len(self.predictions)} predictions made"
         lines = [f"- {key}: {state}" for key, state in states.items()]
-        complete = len(solved) == len(self.questions)
+        complete = len(solved) == len(asked)
         return Card(title, "\n".join(lines), RIGHT if complete else ASK, self.store.notice())
 
     def _page(self, kind: str, key: str, pages: dict[str, Page]) -> Page:
+        if not isinstance(key, str):  # the two were given in the wrong order, perhaps
+            raise unknown_name(kind, key, pages)
         if key in pages:
             return pages[key]
         page = next((page for page in self.pages if page.key == key), None)
         if isinstance(page, Prediction):
-            raise UnknownName(f'"{key}" is a prediction: use predict("{key}"), recall("{key}")')
+            raise UnknownName(f'"{key}" is a prediction: use predict("{key}"), look_back("{key}")')
         if isinstance(page, Question):
             raise UnknownName(f'"{key}" is a question: use check("{key}", your_answer)')
         raise unknown_name(kind, key, pages)
@@ -121,12 +127,21 @@ class Bank:
             return "predicted" if self._guesses(page) else "not predicted yet"
         if self._solved(page.key):
             return "solved"
-        tried = len(self.store.history(self.notebook, "answer", page.key))
-        return {0: "not answered yet", 1: "tried once"}.get(tried, f"tried {tried} times")
+        tried = len(self._answers(page.key))
+        untouched = "under More, not answered yet" if page.more else "not answered yet"
+        return {0: untouched, 1: "tried once"}.get(tried, f"tried {tried} times")
+
+    def _answers(self, key: str) -> list[Entry]:
+        return self.store.history(self.notebook, "answer", key)
 
     def _solved(self, key: str) -> bool:
-        tried = self.store.history(self.notebook, "answer", key)
-        return any(entry.get("verdict") == "right" for entry in tried)
+        return any(entry.get("verdict") == "right" for entry in self._answers(key))
+
+    def _came_back(self, question: Question, last: Entry) -> str:
+        """What was answered in an earlier session, and how far it was."""
+        greeting = "You have solved this one before. " if self._solved(question.key) else ""
+        right = "It was right." if last.get("verdict") == "right" else "It was not right."
+        return f"{greeting}{repeated(question, last['value'])}{right}"
 
     def _guesses(self, prediction: Prediction) -> list[str | float]:
         """The stored guesses that still make sense: a bank may have changed since."""

@@ -22,6 +22,7 @@ Text = str | Callable[[], str]
 
 RIGHT, HINT, ASK, QUIET = "#009E73", "#E69F00", "#0072B2", "#8C8577"  # after Okabe and Ito
 
+_PLURAL = re.compile(r"^([A-Za-z]+(?:ch|sh|ss|x)(?=es)|[A-Za-z]{3,})e?(?<!s)s(?=/|$)")
 _FENCE = re.compile(r"^```\w*\n(.*?)^```[ ]*$", re.MULTILINE | re.DOTALL)
 _BULLET = re.compile(r"^([-*]|\d+\.|[a-z]\)) +", re.MULTILINE)
 _STRONG = re.compile(r"\*\*(?=\S)(.+?)(?<=\S)\*\*", re.DOTALL)
@@ -39,6 +40,8 @@ def spoken(value: float, unit: str = "") -> str:
 
     >>> spoken(295.343, "FLOP/byte"), spoken(137_953_296_384), spoken(0.33859, "%")
     ('295.3 FLOP/byte', '137,953,296,384', '0.3386%')
+    >>> spoken(1, "tokens/s")
+    '1 token/s'
     """
     size = abs(value)
     if not math.isfinite(value) or (size and not 1e-4 <= size < 1e15):
@@ -48,7 +51,14 @@ def spoken(value: float, unit: str = "") -> str:
     else:
         number = significant(value, 4)
         number = number.rstrip("0").rstrip(".") if "." in number else number
+    if number == "1":
+        unit = _one(unit)
     return f"{number}%" if unit == "%" else f"{number} {unit}".strip()
+
+
+def _one(unit: str) -> str:
+    """The unit after a 1: "token", "token/s". Symbols such as "ms" stay as they are."""
+    return _PLURAL.sub(r"\1", unit)
 
 
 def to_html(markdown: str) -> str:

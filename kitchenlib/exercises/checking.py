@@ -60,7 +60,7 @@ Kind = Literal["right", "not yet", "wrong type", "mistake", "wrong unit", "close
 Reading = str | list[float]
 """An answer as it is compared: the name of an option, a word, or the numbers it holds."""
 
-DRAWS = 12  # inputs on which a function is compared with its specification
+DRAWS = 12  # random inputs on which a function is compared with its specification
 CLOSE = 0.1  # relative: what counts as close
 
 
@@ -103,6 +103,8 @@ class Question:
         accept: other words that are as good as `right`.
         given: makes it a function question: takes a ``random.Random``, returns the arguments.
             Draw round numbers, for they are shown, and from all the cases that differ.
+        also: cases that a function is tried with besides those drawn: the arguments of each.
+        more: it stands under "More": `Bank.progress` counts it only where it was answered.
 
     In `why` and `worked`, ``{right}`` stands for the right answer with its unit.
     """
@@ -120,6 +122,8 @@ class Question:
     options: Sequence[Option] = ()
     accept: Sequence[str] = ()
     given: Callable[[random.Random], Any] | None = None
+    also: Sequence[tuple[Any, ...]] = ()
+    more: bool = False
 
     @cached_property
     def kind(self) -> Literal["choice", "function", "word", "number", "numbers"]:
@@ -145,8 +149,8 @@ class Question:
             return []
         names = tuple(inspect.signature(self.right).parameters)
         rng = random.Random(self.key)
-        drawn = [self.given(rng) for _ in range(DRAWS)]
-        return [Call(names, args if isinstance(args, tuple) else (args,)) for args in drawn]
+        tried = [*(self.given(rng) for _ in range(DRAWS)), *self.also]
+        return [Call(names, args if isinstance(args, tuple) else (args,)) for args in tried]
 
     @cached_property
     def known_mistakes(self) -> tuple[Mistake, ...]:
@@ -206,14 +210,17 @@ class Feedback(Card):
 
 def judge(question: Question, answer: Any) -> Feedback:
     """Let `answer` climb the ladder of `question`. Never raises, whatever the answer is."""
-    if is_empty(answer):
-        return not_yet(question)
     try:
+        if is_empty(answer):
+            return not_yet(question)
         given = question.read(answer)
     except Unfinished:
         return not_yet(question)
     except Unreadable as trouble:
         return Feedback(_PLEASE[question.kind], str(trouble), HINT, kind="wrong type")
+    except Exception as error:  # an object of the reader's own may raise anything
+        words = f"Reading that stops with {type(error).__name__}."
+        return Feedback(_PLEASE[question.kind], words, HINT, kind="wrong type")
     if question.agrees(given, question.target):
         return _feedback(question, given, "Right", question.filled(question.why), "right")
     return (
@@ -245,6 +252,17 @@ def not_yet(question: Question) -> Feedback:
     }[question.kind]
     body = asked(question.prompt, question.options)
     return Feedback("Not answered yet", f"{body}\n\n{place}", QUIET, kind="not yet")
+
+
+def repeated(question: Question, kept: Any) -> str:
+    """Markdown that repeats an earlier answer, as `store.plain` has kept it."""
+    if question.kind == "function" and isinstance(kept, str):
+        return f"Your last answer was\n\n```\n{kept.rstrip()}\n```\n\n"
+    try:
+        words = f"**{question.says(question.read(kept))}**"
+    except (Unreadable, Unfinished):  # never more than what was typed
+        words = f"`{kept!r:.80}`"
+    return f"Your last answer was {words}. "
 
 
 def asked(prompt: Text, options: Sequence[Option]) -> str:
@@ -306,7 +324,8 @@ def _repeated(question: Question, given: Reading, kind: Kind) -> str:
         return f"Your answer: {question.says(given)}"
     if kind == "right":
         if question.kind == "function":
-            return f"Your function agrees with the law on all {DRAWS} inputs that were tried."
+            tried = len(question.calls)
+            return f"Your function agrees with the law on all {tried} inputs that were tried."
         return f"Your answer: {question.says(given)}"
     pairs = paired(given, question.target)
     off = [i for i, (g, r) in enumerate(pairs) if not question.near(g, r)]

@@ -5,6 +5,7 @@ A guess costs nothing and is never marked. The first one is what counts; a later
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,9 +13,11 @@ from typing import Any
 
 from kitchenlib.exercises.cards import ASK, RIGHT, Card, Text, spoken, written
 from kitchenlib.exercises.checking import asked
-from kitchenlib.exercises.reading import Option, as_number, lettered, pick
+from kitchenlib.exercises.reading import Option, Unreadable, as_number, lettered, pick
+from kitchenlib.exercises.slips import WHOLE
 
 NEAR = 0.1  # relative: a guess this near is called right
+RIGHT_SIZE = 1.5  # a guess within this factor did not miss what the remarks are about
 
 
 @dataclass(frozen=True)
@@ -50,7 +53,14 @@ class Prediction:
 
     def read(self, guess: Any) -> str | float:
         """The guess as it is kept; raises `reading.Unreadable` with a helpful word."""
-        return pick(self.options, guess) if self.options else as_number(guess, self.unit)
+        if self.options:
+            return pick(self.options, guess)
+        number = as_number(guess, self.unit)
+        if number < 0:
+            raise Unreadable("It cannot be less than nothing: guess 0 or more.")
+        if self.unit in WHOLE and number % 1:
+            raise Unreadable(f"There are no parts of {self.unit}: guess a whole number.")
+        return number
 
     def says(self, guess: str | float) -> str:
         """A guess in words: "b) the waiter", "300 FLOP/byte"."""
@@ -68,8 +78,10 @@ class Prediction:
         """What to say to a guess that missed."""
         if isinstance(guess, str) or isinstance(self.target, str):
             return written(next(o.remark for o in self.options if o.name == guess))
-        remark = written(self.low if guess < self.target else self.high)
-        return f"{_distance(guess, self.target)} {remark}".strip()
+        distance = _distance(guess, self.target)
+        if _factor(guess, self.target) < RIGHT_SIZE:
+            return distance
+        return f"{distance} {written(self.low if guess < self.target else self.high)}".strip()
 
     def ask(self) -> Card:
         """The question as a card: what a reader without a kernel sees of the form."""
@@ -87,7 +99,7 @@ class Prediction:
         words = f"**{self.says(guess)}**.{before} Read on to see what is right."
         return Card("Your prediction is remembered", words, ASK)
 
-    def recall(self, guesses: Sequence[str | float]) -> Card:
+    def look_back(self, guesses: Sequence[str | float]) -> Card:
         """Hold the guesses, oldest first, against the law: gently, and saying why."""
         law = f"{self.judge}: **{self.says(self.target)}**. {self._reason()}"
         if not guesses:
@@ -111,10 +123,15 @@ class Prediction:
 
 def _distance(guess: float, right: float) -> str:
     """How far a guessed number is from the law's, as a factor where that makes sense."""
-    if guess * right <= 0:
+    factor = _factor(guess, right)
+    if math.isinf(factor):
         return "That is another kind of number altogether."
-    factor = max(guess / right, right / guess)
-    way = "low" if abs(guess) < abs(right) else "high"
-    if factor < 1.5:
+    way = "low" if guess < right else "high"
+    if factor < RIGHT_SIZE:
         return f"The right size, a little {way}."
     return f"A factor of {spoken(float(f'{factor:.2g}'))} too {way}."
+
+
+def _factor(guess: float, right: float) -> float:
+    """How many times the one is the other, at least 1; infinite where one of them is 0."""
+    return max(guess / right, right / guess) if guess and right else math.inf

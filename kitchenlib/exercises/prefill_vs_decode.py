@@ -269,5 +269,5 @@ QUESTIONS = [
 ]
 
 BANK = Bank("02_prefill_vs_decode", [*PREDICTIONS, *QUESTIONS])
-check, predict, recall = BANK.check, BANK.predict, BANK.recall
+check, predict, look_back = BANK.check, BANK.predict, BANK.look_back
 solution, progress = BANK.solution, BANK.progress

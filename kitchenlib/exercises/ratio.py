@@ -233,8 +233,15 @@ QUESTIONS = [
         "weights only.",
         right=lambda tokens, bits: 2 * tokens / (bits / 8),
         unit="FLOP/byte",
+        tolerance=1e-6,
         given=_random_pass,
+        also=[(1, 3), (7, 5), (100, 6), (64, 8), (1000, 4)],  # 3, 5 and 6 leave a remainder
         mistakes=[
+            Mistake(
+                "whole numbers only",
+                lambda tokens, bits: 16 * tokens // bits,
+                "You rounded down on the way: `//` drops what is left over. Divide with `/`.",
+            ),
             Mistake(
                 "one operation",
                 lambda tokens, bits: tokens / (bits / 8),
@@ -276,6 +283,7 @@ QUESTIONS = [
         right=lambda: _tokens_to_ridge(GROUPED),
         unit="tokens",
         tolerance=0,
+        more=True,
         mistakes=[
             Mistake(
                 "not rounded up",
@@ -358,5 +366,5 @@ QUESTIONS = [
 ]
 
 BANK = Bank("01_ratio", [*PREDICTIONS, *QUESTIONS])
-check, predict, recall = BANK.check, BANK.predict, BANK.recall
+check, predict, look_back = BANK.check, BANK.predict, BANK.look_back
 solution, progress = BANK.solution, BANK.progress

@@ -7,6 +7,7 @@ message says what it is and what is wanted, in the unit of the question.
 
 from __future__ import annotations
 
+import dis
 import math
 import numbers
 import re
@@ -15,6 +16,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
+
+import numpy as np
 
 from kitchenlib.exercises.cards import Text
 
@@ -25,6 +28,11 @@ class Unreadable(Exception):
 
 class Unfinished(Exception):
     """An answer that still holds the placeholder ``...``."""
+
+
+_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d*)?")
+_POINT_OR_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}\.\d{3}")
+_IDLE = {"RESUME", "NOP", "LOAD_CONST", "RETURN_CONST", "RETURN_VALUE"}
 
 
 @dataclass(frozen=True)
@@ -76,6 +84,8 @@ def as_number(answer: Any, unit: str = "") -> float:
     if answer is ... or answer is None:
         raise Unfinished
     if getattr(answer, "shape", None) == () and hasattr(answer, "item"):
+        if np.ma.is_masked(answer):
+            raise Unreadable("That is a masked value of an array: it is missing, which is not 0.")
         answer = answer.item()
     if isinstance(answer, bool) or not isinstance(answer, (numbers.Real, Decimal)):
         raise Unreadable(_not_a_number(answer, f" in {unit}" if unit else ""))
@@ -83,6 +93,8 @@ def as_number(answer: Any, unit: str = "") -> float:
         number = float(answer)
     except OverflowError:
         number = math.inf
+    except ValueError:  # Decimal's signalling NaN
+        number = math.nan
     if math.isnan(number):
         raise Unreadable(
             "That is NaN, *not a number*: somewhere a value is missing, or zero was divided by "
@@ -91,6 +103,31 @@ def as_number(answer: Any, unit: str = "") -> float:
     if math.isinf(number):
         raise Unreadable("That is infinite. Was something divided by zero?")
     return number
+
+
+def typed_number(text: str) -> float:
+    """The number typed into a field; raises `Unreadable` where it could mean another one.
+
+    A comma is accepted between thousands. Half of the world writes 1,5 for one and a half and
+    1.000 for a thousand: what would be read wrongly is asked about.
+
+    >>> typed_number("1,200"), typed_number("24.4"), typed_number("1.2e3")
+    (1200.0, 24.4, 1200.0)
+    """
+    text = text.strip()
+    if _POINT_OR_THOUSANDS.fullmatch(text):
+        shorter = text.rstrip("0").rstrip(".")
+        decimal = shorter if shorter != text else f"{text}0"
+        whole = text.replace(".", "")
+        raise Unreadable(f"{text} can be read in two ways. Write {whole} or {decimal}.")
+    if _THOUSANDS.fullmatch(text):
+        text = text.replace(",", "")
+    elif "," in text:
+        raise Unreadable("Use a point for decimals, as in 2.5. A comma goes between thousands.")
+    try:
+        return float(text)
+    except ValueError:
+        raise Unreadable("Type the number alone, for example 1200, or 1.2e3.") from None
 
 
 def _not_a_number(answer: Any, in_unit: str) -> str:
@@ -128,7 +165,7 @@ def pick(options: Sequence[Option], answer: Any) -> str:
             if wanted in (_tidy(option.name), _tidy(option.label)):
                 return option.name
         for letter, option in lettered(options):
-            if wanted == letter:
+            if wanted in (letter, _tidy(f"{letter} {option.label}")):
                 return option.name
     raise Unreadable(f'Answer with the letter of an option, in quotes: `"a"` to `"{last}"`.')
 
@@ -163,16 +200,28 @@ def as_outputs(answer: Any, calls: Sequence[Call], unit: str) -> list[float]:
     outputs: list[float] = []
     for call in calls:
         try:
-            outputs.append(as_number(answer(*call.args), unit))
-        except (Unfinished, Unreadable) as trouble:
-            if not outputs and isinstance(trouble, Unfinished):
-                raise  # nothing written yet
-            told = str(trouble) or "it returns nothing."
-            raise Unreadable(f"For {call}: {told}") from None
-        except Exception as error:  # the reader's code may raise anything
+            returned = answer(*call.args)
+        except (Exception, SystemExit) as error:  # the reader's code may raise anything
             told = f"it stops with {type(error).__name__}: {error}".rstrip(": ")
             raise Unreadable(f"For {call} {told}.") from None
+        if not outputs and (returned is ... or (returned is None and _does_nothing(answer))):
+            raise Unfinished
+        if returned is None and not outputs:
+            raise Unreadable(
+                "Your function returns nothing. Did you `print` where you should `return`?"
+            )
+        try:
+            outputs.append(as_number(returned, unit))
+        except (Unfinished, Unreadable) as trouble:
+            told = str(trouble) or "it returns nothing."
+            raise Unreadable(f"For {call}: {told}") from None
     return outputs
+
+
+def _does_nothing(function: Any) -> bool:
+    """Whether the body is still empty: ``...``, ``pass`` or a docstring alone."""
+    code = getattr(function, "__code__", None)
+    return code is not None and {step.opname for step in dis.get_instructions(code)} <= _IDLE
 
 
 def _tidy(word: str) -> str:

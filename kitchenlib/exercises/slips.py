@@ -30,6 +30,7 @@ _FAMILIES = (_DATA, _OPERATIONS, _TIME, _SACKS)
 _SPELLINGS = {"KB": "kB", "byte": "B", "bytes": "B", "bits": "bit", "seconds": "s", "us": "µs"}
 _PLAIN = ("", "×", "x", "times")
 _COUNTED = {"thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
+WHOLE = {"tokens", "guests", "requests", "chips", "layers", "heads", "experts", "weights"}
 _PREFIX = {1e3: "kilo", 1e6: "mega", 1e9: "giga", 1e12: "tera"}
 _STEPS = " Units with an *i* (GiB) count in steps of 1,024, the others in steps of 1,000."
 

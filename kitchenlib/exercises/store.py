@@ -14,6 +14,7 @@ import inspect
 import json
 import math
 import os
+import stat
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -34,6 +35,14 @@ _LOCKED = (
     "The file with your earlier answers cannot be read. It is left as it is, and your answers are "
     "remembered only until the kernel stops."
 )
+_NO_FILE = (
+    "`{}` is not an ordinary file. It is left as it is, and your answers are remembered only until "
+    "the kernel stops."
+)
+
+
+class _NotAFile(OSError):
+    """A device, a folder or a pipe where the file with the answers should be."""
 
 
 def answers_path() -> Path | None:
@@ -64,6 +73,9 @@ class Store:
         """What was answered to `key` so far, oldest first: entries with "value" and "verdict"."""
         try:
             filed = self._read()
+        except _NotAFile as trouble:
+            self._tell(str(trouble))
+            filed = []
         except OSError:
             self._tell(_LOCKED)
             filed = []
@@ -72,7 +84,7 @@ class Store:
     def record(self, notebook: str, what: What, key: str, value: Any, verdict: str = "") -> None:
         """Add an entry, unless it repeats the one before it. Never raises."""
         entry = {"notebook": notebook, "what": what, "key": key}
-        entry |= {"value": plain(value), "verdict": verdict}
+        entry |= {"value": _kept(value), "verdict": verdict}
         if self.history(notebook, what, key)[-1:] == [entry]:
             return
         self._kept.append(entry)
@@ -87,14 +99,17 @@ class Store:
     def _save(self, path: Path) -> None:
         """Move what is kept in memory to the file; what cannot be moved now is tried again."""
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with _alone(path):
+            target = _regular(path)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with _alone(target):
                 try:
                     filed = self._read()
                 except OSError:
                     return self._tell(_LOCKED)
-                _replace(path, filed + self._kept)
+                _replace(target, filed + self._kept)
                 self._kept.clear()
+        except _NotAFile as trouble:
+            self._tell(str(trouble))
         except OSError:
             self._tell(_FULL)
 
@@ -102,8 +117,9 @@ class Store:
         """The entries of the file. One that makes no sense is put aside, not thrown away."""
         if self.path is None:
             return []
+        path = _regular(self.path)
         try:
-            content = self.path.read_bytes()
+            content = path.read_bytes()
         except FileNotFoundError:
             return []
         try:
@@ -112,7 +128,7 @@ class Store:
                 return entries
         except (ValueError, TypeError, KeyError, RecursionError):
             pass
-        self._put_aside(self.path)
+        self._put_aside(path)
         return []
 
     def _put_aside(self, path: Path) -> None:
@@ -133,12 +149,21 @@ class Store:
             self._news = f"{self._news}\n\n{news}".strip()
 
 
+def _kept(value: Any) -> Any:
+    try:
+        return plain(value)
+    except Exception:  # a list that holds itself, a ``tolist`` that fails
+        return f"<{type(value).__name__}>"
+
+
 def plain(value: Any) -> Any:
     """`value` as JSON can hold it; what JSON cannot hold as the text that Python shows for it."""
     if hasattr(value, "tolist"):  # NumPy's numbers and arrays
         value = value.tolist()
-    if value is None or isinstance(value, (bool, int)):
+    if value is None or isinstance(value, bool):
         return value
+    if isinstance(value, int):  # Python writes no integer of more than 4,300 digits
+        return value if value.bit_length() <= 10_000 else _shown(value)
     if isinstance(value, float):
         return value if math.isfinite(value) else str(value)
     if isinstance(value, str):
@@ -153,6 +178,21 @@ def _shown(value: Any) -> str:
         return inspect.getsource(value) if inspect.isfunction(value) else repr(value)
     except Exception:  # no source at hand, or a __repr__ that fails
         return f"<{getattr(value, '__name__', type(value).__name__)}>"
+
+
+def _regular(path: Path) -> Path:
+    """The file that `path` leads to, links followed; raises `_NotAFile` if it is something else.
+
+    A device or a pipe must not be opened (it may never end) and must not be replaced by a file.
+    """
+    target = Path(os.path.realpath(path))
+    try:
+        mode = target.stat().st_mode
+    except FileNotFoundError:
+        return target
+    if not stat.S_ISREG(mode):
+        raise _NotAFile(_NO_FILE.format(path.name))
+    return target
 
 
 def _about(entry: Any, notebook: str, what: What, key: str) -> bool:

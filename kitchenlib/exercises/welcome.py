@@ -66,5 +66,5 @@ QUESTIONS = [
 ]
 
 BANK = Bank("00_welcome", [*PREDICTIONS, *QUESTIONS])
-check, predict, recall = BANK.check, BANK.predict, BANK.recall
+check, predict, look_back = BANK.check, BANK.predict, BANK.look_back
 solution, progress = BANK.solution, BANK.progress

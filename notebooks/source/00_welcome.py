@@ -34,7 +34,7 @@ selftest()
 from dataclasses import replace
 
 import kitchenlib as kl
-from kitchenlib.exercises.welcome import check, predict, progress, recall, solution
+from kitchenlib.exercises.welcome import check, look_back, predict, progress, solution
 from kitchenlib.plots import welcome as plots
 from kitchenlib.plots.ratio import kitchen
 from kitchenlib.widgets import TasteExplorer
@@ -88,7 +88,7 @@ predict("tokens-a-second")
 TasteExplorer()
 
 # %%
-recall("tokens-a-second")
+look_back("tokens-a-second")
 
 # %% [markdown]
 # Here are 32 guests. Compare with one guest: what changed for each, and what for all together?

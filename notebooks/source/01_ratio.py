@@ -35,7 +35,7 @@ import math
 import numpy as np
 
 import kitchenlib as kl
-from kitchenlib.exercises.ratio import check, predict, progress, recall, solution
+from kitchenlib.exercises.ratio import check, look_back, predict, progress, solution
 from kitchenlib.plots import ratio as plots
 from kitchenlib.widgets import RooflineExplorer
 
@@ -150,7 +150,7 @@ print("the waiter carries", kl.human(h100.bandwidth, "B/s"))
 round(h100.peak("bf16") / h100.bandwidth, 1)
 
 # %%
-recall("cuts-per-crumb")
+look_back("cuts-per-crumb")
 
 # %% [markdown]
 # > **The Kitchen Law.** Do at least 295 cuts with every crumb, or the chef stands with the knife
@@ -291,7 +291,7 @@ plots.ridges()
 plots.law_against_layer()
 
 # %%
-recall("free-tokens")
+look_back("free-tokens")
 
 # %% [markdown]
 # The shape is the law's. Up to 128 tokens cost nearly the same as one: the waiter walks once,

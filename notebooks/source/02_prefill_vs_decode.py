@@ -28,7 +28,7 @@
 # %%
 import kitchenlib as kl
 from kitchenlib import llm, serving
-from kitchenlib.exercises.prefill_vs_decode import check, predict, progress, recall, solution
+from kitchenlib.exercises.prefill_vs_decode import check, look_back, predict, progress, solution
 from kitchenlib.player import FloodAndDrip
 from kitchenlib.plots import prefill_vs_decode as plots
 
@@ -63,10 +63,10 @@ FloodAndDrip()
 # guests: what happens to the drip?
 
 # %%
-recall("read-or-write")
+look_back("read-or-write")
 
 # %%
-recall("one-for-one")
+look_back("one-for-one")
 
 # %% [markdown]
 # ## The flood
