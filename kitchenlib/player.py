@@ -18,11 +18,11 @@ import traitlets
 from kitchenlib import precision
 from kitchenlib.chips import chip, chips
 from kitchenlib.film import PACES, Film, notes, pace_label, state_at
-from kitchenlib.inputs import UnknownName, wrong
+from kitchenlib.inputs import UnknownName, find, wrong
 from kitchenlib.models import model, models
 from kitchenlib.plots import flood, svg
 from kitchenlib.plots.style import Picture
-from kitchenlib.widgets import Sizes, menu, powers_of_two
+from kitchenlib.widgets import Sizes, choose, explorer_box, menu, powers_of_two
 
 _ASSETS = Path(__file__).parent / "assets"
 
@@ -138,7 +138,7 @@ class FloodAndDrip:
         self.words = w.HTML()
         self._due: asyncio.TimerHandle | None = None
         rows = w.Box(list(self.controls.values()), layout={"flex_flow": "row wrap"})
-        self.view = w.VBox([rows, self.words, self.player])
+        self.view = explorer_box(rows, self.words, self.player)
         for control in self.controls.values():
             _menu(control).observe(self._changed, "value")
 
@@ -153,12 +153,7 @@ class FloodAndDrip:
         Raises ``ValueError`` that lists the choices for a value that a control does not offer.
         """
         for name, value in values.items():
-            control = _menu(self.controls[name])
-            offered = [option for _, option in control.options]
-            if value not in offered:
-                listed = ", ".join(str(each) for each in offered)
-                raise wrong(name, value, f"choose one of {listed}")
-            control.value = value
+            choose(_menu(find("control", name, self.controls)), name, value)
         self.draw()
 
     def draw(self) -> None:

@@ -14,12 +14,15 @@ import asyncio
 import base64
 import html
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
+import anywidget
 import ipywidgets as w  # type: ignore[import-untyped]
 
 from kitchenlib import precision
 from kitchenlib.chips import chip, chips
+from kitchenlib.inputs import find, wrong
 from kitchenlib.models import model, models
 from kitchenlib.plots.explorer import PHASES, WORKED, RooflineStage, Setting
 from kitchenlib.plots.style import Stage
@@ -46,6 +49,14 @@ def menu(label: str, options: Iterable[Any], value: Any) -> w.Dropdown:
     )
 
 
+def choose(control: w.Dropdown, name: str, value: Any) -> None:
+    """Set a `control` called `name`; ``ValueError`` that lists the choices if it has no `value`."""
+    offered = [option for _, option in control.options]
+    if value not in offered:
+        raise wrong(name, value, f"choose one of {', '.join(map(str, offered))}")
+    control.value = value
+
+
 class Sizes(w.HBox):
     """A size on a logarithmic scale: a slider for the hand, a menu that says and names it.
 
@@ -68,6 +79,19 @@ class Sizes(w.HBox):
 def powers_of_two(least: int, most: int) -> tuple[int, ...]:
     """1, 2, 4, ...: the powers of two from `least` to `most`."""
     return tuple(2**k for k in range(least.bit_length() - 1, most.bit_length()))
+
+
+class _Keys(anywidget.AnyWidget):
+    """Shows nothing. Leaves the keys of the menus beside it to them, not to JupyterLab."""
+
+    _esm = Path(__file__).parent / "assets" / "keys.js"
+
+
+def explorer_box(*children: w.Widget) -> w.VBox:
+    """The children, one below the other, their menus driven by the keyboard."""
+    box = w.VBox([*children, _Keys()])
+    box.add_class("kitchen-explorer")
+    return box
 
 
 # --- explorers ---------------------------------------------------------------------------------
@@ -93,7 +117,7 @@ class Explorer:
         self._image, self._words = w.HTML(), w.HTML()
         self._due: asyncio.TimerHandle | None = None
         rows = w.Box(list(controls.values()), layout={"display": "flex", "flex_flow": "row wrap"})
-        self.view = w.VBox([rows, self._image, self._words])
+        self.view = explorer_box(rows, self._image, self._words)
         for control in self.controls.values():
             control.observe(self._changed, "value")
         self.draw()
@@ -108,9 +132,13 @@ class Explorer:
         return {name: control.value for name, control in self.controls.items()}
 
     def set(self, **values: Any) -> None:
-        """Set controls from code and draw at once: ``explorer.set(batch=32)``."""
+        """Set controls from code and draw at once: ``explorer.set(batch=32)``.
+
+        Raises `UnknownName` for a control that is not there, ``ValueError`` that lists the choices
+        for a value that a control does not offer.
+        """
         for name, value in values.items():
-            self.controls[name].value = value
+            choose(find("control", name, self.controls), name, value)
         self.draw()
 
     def draw(self) -> None:
@@ -174,6 +202,8 @@ class RooflineExplorer(Explorer):
     stage: RooflineStage
 
     def __init__(self, **setting: Any) -> None:
+        for name in setting:
+            find("setting of the explorer", name, dict.fromkeys(Setting._fields))
         start = WORKED._replace(**setting)
         of, on = model(start.model), chip(start.chip)  # by any of their names
         form = precision.number_format(start.weights)

@@ -189,3 +189,13 @@ def test_an_explorer_that_does_not_say_how_to_move_is_refused():
     stage = TasteExplorer().stage
     with pytest.raises(NotImplementedError):
         Explorer(stage, {})
+
+
+def test_setting_what_is_not_there_is_refused_with_what_there_is():
+    explorer = RooflineExplorer()
+    with pytest.raises(UnknownName, match="no control is called 'chef'"):
+        explorer.set(chef=3)
+    with pytest.raises(ValueError, match=r"batch = 3 will not do: choose one of 1, 2, 4"):
+        explorer.set(batch=3)
+    with pytest.raises(UnknownName, match="no setting of the explorer is called 'guests'"):
+        RooflineExplorer(guests=3)

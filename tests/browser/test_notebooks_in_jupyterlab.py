@@ -91,3 +91,18 @@ def test_every_term_of_the_glossary_has_the_anchor_that_links_name(
                 .map(heading => heading.dataset.jupyterId)"""
         )
     assert set(sources.glossary_terms(FOLDER).values()) <= set(anchors)
+
+
+@pytest.mark.parametrize("seen", ["01_ratio"], indirect=True)
+def test_a_menu_keeps_its_keys_when_it_has_the_focus(seen: Seen) -> None:
+    cells = seen.page.locator(".jp-Cell").count()
+    menu = seen.page.locator(".kitchen-explorer select").nth(1)
+    menu.focus()
+    before = menu.input_value()
+    menu.press("ArrowDown")
+    assert menu.input_value() != before
+    menu.press("m")  # Mixtral: in JupyterLab's hands, a cell turned into Markdown
+    assert seen.page.evaluate("document.activeElement.tagName") == "SELECT"
+    menu.press("b")  # in JupyterLab's hands, one more cell
+    assert seen.page.locator(".jp-Cell").count() == cells
+    assert seen.page.locator(".kitchen-explorer").count() == 1
