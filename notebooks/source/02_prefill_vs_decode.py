@@ -120,8 +120,8 @@ smol
 
 # %% tags=["nbval-ignore-output"]
 ids = smol.chat("Tell me how bread is made.")
-kept = smol.timed(ids, tokens=48)
-again = smol.timed(ids, tokens=48, notepad=False)
+kept = smol.timed(ids, tokens=32)
+again = smol.timed(ids, tokens=32, notepad=False)
 
 plots.notepad_measured(kept.steps, again.steps)
 
@@ -199,7 +199,7 @@ for prompt, reply in ((2000, 100), (4000, 100), (2000, 200)):
 # through a large matrix-vector product, and how many [FLOP/s] it reaches in a large matrix product.
 
 # %% tags=["nbval-ignore-output"]
-speed = llm.measure(smol)
+speed = llm.measure(smol, tries=6)
 mine = kl.Chip("my machine", bandwidth=speed.stream, peaks={"fp32": speed.multiply})
 
 print("streams   ", kl.human(mine.bandwidth, "B/s"))
@@ -231,9 +231,9 @@ for piece in smol.stream("Why do restaurants have waiters?", tokens=40):
 # %% tags=["nbval-ignore-output"]
 rows = []
 for prompt in (32, 128, 512):
-    timed = smol.timed([*range(1000, 1000 + prompt)], tokens=16)
+    timed = smol.timed([*range(1000, 1000 + prompt)], tokens=8)
     first = serving.ttft(shape, mine, prompt, **formats)
-    each = serving.tpot(shape, mine, prompt, reply=16, **formats)
+    each = serving.tpot(shape, mine, prompt, reply=8, **formats)
     rows.append(plots.Timing("TTFT", prompt, first, timed.ttft))
     rows.append(plots.Timing("TPOT", prompt, each, timed.tpot))
 
