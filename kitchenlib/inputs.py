@@ -63,7 +63,7 @@ def find(
     Raises `UnknownName` that lists near matches.
     """
     if isinstance(name, str):
-        for own in (name, aliases.get(name)):
+        for own in (name, aliases.get(name, name)):
             if own in known:
                 return known[own]
         alike = {

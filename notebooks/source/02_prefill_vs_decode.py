@@ -120,8 +120,8 @@ smol
 
 # %% tags=["nbval-ignore-output"]
 ids = smol.chat("Tell me how bread is made.")
-kept = smol.timed(ids, tokens=32)
-again = smol.timed(ids, tokens=32, notepad=False)
+kept = smol.timed(ids, tokens=24)
+again = smol.timed(ids, tokens=24, notepad=False)
 
 plots.notepad_measured(kept.steps, again.steps)
 
@@ -199,7 +199,7 @@ for prompt, reply in ((2000, 100), (4000, 100), (2000, 200)):
 # through a large matrix-vector product, and how many [FLOP/s] it reaches in a large matrix product.
 
 # %% tags=["nbval-ignore-output"]
-speed = llm.measure(smol, tries=6)
+speed = llm.measure(smol, tries=4)
 mine = kl.Chip("my machine", bandwidth=speed.stream, peaks={"fp32": speed.multiply})
 
 print("streams   ", kl.human(mine.bandwidth, "B/s"))
