@@ -72,4 +72,7 @@ def test_anyone_can_run_it() -> None:
         "one decode step with",
         "a sweep of a million",
         "import kitchenlib   ",
+        "a decode step stream",
+        "a prefill calculates",
+        "the model is ready i",
     ]

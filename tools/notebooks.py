@@ -119,15 +119,24 @@ def faults(notebook: NotebookNode) -> list[str]:
 
 
 def keep_timings(notebook: NotebookNode, path: Path) -> None:
-    """Keep the stored output of a timing cell when nothing but numbers and pictures differ."""
+    """Keep the stored outputs of all timing cells when nothing but numbers and pictures differ.
+
+    All of them or none: numbers of two runs would contradict each other.
+    """
     if not path.exists():
         return
-    stored = {cell.id: cell for cell in nbformat.read(path, as_version=4).cells}
-    for cell in notebook.cells:
-        if IGNORE_OUTPUT in cell.metadata.get("tags", ()) and cell.id in stored:
-            before = stored[cell.id].outputs
-            if _without_numbers(before) == _without_numbers(cell.outputs):
-                cell.outputs = before
+    stored = {
+        cell.id: cell.outputs
+        for cell in nbformat.read(path, as_version=4).cells
+        if "outputs" in cell
+    }
+    timed = [cell for cell in notebook.cells if IGNORE_OUTPUT in cell.metadata.get("tags", ())]
+    if all(
+        _without_numbers(stored.get(cell.id, [])) == _without_numbers(cell.outputs)
+        for cell in timed
+    ):
+        for cell in timed:
+            cell.outputs = stored.get(cell.id, [])
     normalise(notebook)
 
 

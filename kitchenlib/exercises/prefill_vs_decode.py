@@ -22,8 +22,12 @@ def _reading() -> float:
     return float(serving.ttft(LLAMA, H100, prompt=2000, chips=2))
 
 
+def _pace() -> float:
+    return float(serving.tpot(LLAMA, H100, prompt=2000, reply=20, chips=2))
+
+
 def _writing() -> float:
-    return 20 * float(serving.tpot(LLAMA, H100, prompt=2000, reply=20, chips=2))
+    return (20 - 1) * _pace()  # the first one comes with the reading
 
 
 def _longer() -> str:
@@ -31,7 +35,7 @@ def _longer() -> str:
 
 
 def _one_written_for_one_read() -> int:
-    return round((_writing() / 20) / (_reading() / 2000))
+    return round(_pace() / (_reading() / 2000))
 
 
 PREDICTIONS = [
@@ -57,7 +61,8 @@ PREDICTIONS = [
         right=_longer,
         why=lambda: (
             f"Reading takes {kl.human(_reading(), 's')}: one trip with the sack, and a busy chef. "
-            f"Writing takes {kl.human(_writing(), 's')}: twenty trips, and a chef who waits."
+            f"It yields the first token too. The other 19 take {kl.human(_writing(), 's')}: "
+            "nineteen trips, and a chef who waits."
         ),
     ),
     Prediction(
@@ -80,6 +85,9 @@ PREDICTIONS = [
 _PROMPT, _CACHED = 20_000, 16_000
 _TIMED = {"ttft": 0.5, "tpot": 0.02, "tokens": 100}
 _TIMED_TOTAL = _TIMED["ttft"] + (_TIMED["tokens"] - 1) * _TIMED["tpot"]
+
+
+_TOTAL = (8000 + 50) / 10_000  # seconds of the test in "judge"
 
 
 def _attention(prompt: int, cached: int = 0) -> float:
@@ -131,7 +139,7 @@ QUESTIONS = [
                 "everything over everything",
                 lambda: _TIMED_TOTAL / 100 * 1e3,
                 "You divided the whole request by all its tokens. The wait for the first token is "
-                "another machine's time: leave it out.",
+                "the flood's time: leave it out.",
             ),
             Mistake(
                 "the wait left in",
@@ -145,42 +153,42 @@ QUESTIONS = [
             ),
         ],
         nudge="TPOT is the time per output token *after the first*.",
-        why="{right}. Whoever divides the whole request by its tokens mixes two machines.",
+        why="{right}. Whoever divides the whole request by its tokens mixes flood and drip.",
         worked="(2.48 s - 0.5 s) ÷ (100 - 1) = {right}.",
     ),
     Question(
         "notepad",
-        prompt="How heavy is the notepad of one guest with 32,768 tokens, for Llama-3.1-70B in "
+        prompt="How heavy is the notepad of one guest with 16,384 tokens, for Llama-3.1-70B in "
         "bf16? It has 80 layers, 8 KV heads and 128 numbers per head. Answer in **GB**.",
-        right=lambda: LONG.kv_bytes(32_768) / GB,
+        right=lambda: LONG.kv_bytes(16_384) / GB,
         unit="GB",
         mistakes=[
             Mistake(
                 "query heads",
-                lambda: 8 * LONG.kv_bytes(32_768) / GB,
+                lambda: 8 * LONG.kv_bytes(16_384) / GB,
                 "You took the 64 query heads. They share 8 KV heads, and only those are stored.",
             ),
             Mistake(
                 "keys without values",
-                lambda: LONG.kv_bytes(32_768) / 2 / GB,
+                lambda: LONG.kv_bytes(16_384) / 2 / GB,
                 "Half of it: each token leaves a key *and* a value.",
             ),
             Mistake(
                 "one layer",
-                lambda: LONG.kv_bytes(32_768) / 80 / GB,
+                lambda: LONG.kv_bytes(16_384) / 80 / GB,
                 "That is one layer. Each of the 80 keeps a notepad of its own.",
             ),
         ],
         nudge="Keys and values, for each layer, each KV head, each number of a head, two bytes "
         "each: so much for one token.",
-        why="{right} for a single guest. Eight such guests weigh more than an H100 can hold.",
+        why="{right} for a single guest. Sixteen such guests weigh more than an H100 can hold.",
         worked="2 × 80 layers × 8 KV heads × 128 numbers × 2 bytes = 327,680 bytes for each token. "
-        "Times 32,768 tokens: {right}.\n\n`long.kv_bytes(32_768) / 1e9`",
+        "Times 16,384 tokens: {right}.\n\n`long.kv_bytes(16_384) / 1e9`",
     ),
     Question(
         "cached",
-        prompt="Of a prompt of 20,000 tokens the first 16,000 are in the cache from an earlier "
-        "order. Which share of the **attention** work is left to do? Answer in **%**.",
+        prompt="Of a prompt of 20,000 tokens the first 16,000 are in the notepad, kept from an "
+        "earlier order. Which share of the **attention** work is left to do? Answer in **%**.",
         right=lambda: 100 * _attention(_PROMPT, _CACHED) / _attention(_PROMPT),
         unit="%",
         mistakes=[
@@ -233,38 +241,42 @@ QUESTIONS = [
             ),
         ],
         nudge="Try it with a reply of one token: how long does that take?",
-        why="Two numbers, because there are two machines: one flood, then one drip for each token "
-        "but the first.",
+        why="Two numbers, because there are two jobs: one flood, then one drip for each token but "
+        "the first.",
         worked="The first token is there after `ttft`. Each of the other `reply - 1` takes `tpot`:"
         "\n\n`return ttft + (reply - 1) * tpot`",
     ),
     Question(
         "judge",
-        prompt="A test sends a prompt of 8,000 tokens, gets back 50 tokens, and reports *10,000 "
-        "tokens per second*. Which machine was measured?",
+        prompt="A test sends a prompt of 8,000 tokens, gets back 50, and reports *10,000 tokens "
+        "per second*: all tokens, divided by all seconds. How fast did the reply come?",
         options=[
-            Option("prefill", "nearly only the flood, prefill"),
             Option(
-                "decode",
-                "nearly only the drip, decode",
-                "Of all the tokens counted, how many were written?",
+                "all",
+                "10,000 tokens a second",
+                "Of the tokens in that number, how many belong to the reply?",
             ),
             Option(
-                "both",
-                "both in equal parts",
-                "8,000 against 50: one of them is hardly in the number at all.",
+                "half",
+                "5,000 tokens a second",
+                "Reading and writing share the seconds, but nothing says they share them equally.",
             ),
+            Option("unknown", "the number does not say"),
             Option(
-                "none",
-                "neither: it must be wrong",
-                "It can be right. 10,000 tokens a second *read* is an ordinary number.",
+                "wrong",
+                "it must be wrong",
+                "It can be right. Divide: how many seconds did the whole test take?",
             ),
         ],
-        right=lambda: "prefill" if 8000 / (8000 + 50) > 0.9 else "both",
-        nudge="Count the tokens that were read and those that were written.",
-        why="Nearly every token in that number was read. It says next to nothing about the pace at "
-        "which you see words.",
-        worked="8,000 of 8,050 tokens were read, more than 99%. The right answer: {right}.",
+        right="unknown",
+        nudge="Two unknown times add up to the seconds. How many equations do you have?",
+        why="One number, two unknowns. The seconds may have gone into the flood or into the drip.",
+        worked=lambda: (
+            f"8,050 tokens ÷ 10,000 tokens/s = {_TOTAL:.3f} s in all. If reading took 0.3 s, the "
+            f"49 tokens after the first came every {(_TOTAL - 0.3) / 49 * 1e3:.0f} ms. If it took "
+            f"0.7 s, every {(_TOTAL - 0.7) / 49 * 1e3:.0f} ms. Both fit. "
+            "The right answer: {right}."
+        ),
     ),
 ]
 

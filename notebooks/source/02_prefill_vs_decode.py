@@ -29,6 +29,7 @@
 import kitchenlib as kl
 from kitchenlib import llm, serving
 from kitchenlib.exercises.prefill_vs_decode import check, look_back, predict, progress, solution
+from kitchenlib.measured import measurements
 from kitchenlib.player import FloodAndDrip
 from kitchenlib.plots import prefill_vs_decode as plots
 
@@ -69,17 +70,23 @@ look_back("read-or-write")
 look_back("one-for-one")
 
 # %% [markdown]
+# And 32 guests? On two chips the film asks you to imagine a bigger pantry. Each drip takes 24 ms instead of
+# 21 ms, and now yields 32 tokens. But the flood is 32 times as long, 4.9 s: one sack serves all of them, and
+# each prompt has to be read for itself. Eight chips make both shorter.
+
+# %% [markdown]
 # ## The flood
 #
 # Take a long prompt of 20,000 tokens. Llama-2-70B cannot (it was made for 4,096 at most), so its
-# successor Llama-3.1-70B reads it, on one ideal chip. Where does the work go?
+# successor Llama-3.1-70B reads it, on one ideal chip with a bigger [warehouse]. Where does the work go?
 
 # %%
 flood = kl.prefill(long, prompt=20_000)
 flood
 
 # %% [markdown]
-# Every [matrix] does 20,000 [FLOP] per byte, where the [ridge point] asks for 295. The flood is
+# Every [matrix] inside the layers does 20,000 [FLOP] per byte, where the [ridge point] asks for 295. (The
+# [LM head] does 1: only the last token needs it, to choose the first token of the reply.) The flood is
 # [compute-bound]: bytes hardly matter, and the time is FLOPs divided by the [peak].
 
 # %%
@@ -94,22 +101,27 @@ print(f"chef busy {flood.utilization(h100):.0%}")
 plots.flood_by_length(long, h100)
 
 # %% [markdown]
+# At 20,000 tokens attention is a sixth of the time. At 104,000 it overtakes all the rest.
+#
 # And the chef is never busy all the time. The best [matrix product] measured on an H100 reaches 80% of
-# the peak (the [matmul ceiling]), and a whole model less than that. So 3.3 s is a bound, not a promise.
+# the peak (the [matmul ceiling]); on an MI300X it is 51%. A whole model reaches less than that: at 40% of
+# the peak the 20,000 tokens take 8.2 s. So 3.3 s is a bound, not a promise.
 
 # %% [markdown]
 # ## Writing without a notepad
 #
 # Now the reply. Each new token looks back at all earlier ones. The plain way is to send everything
-# through the model again, for each token. It works. What does it waste?
+# through the model again, for each token. It works. What does it waste? A row in the picture is one token
+# on its way through all layers; K and V are its [key and value]. Count the rows that are computed a second
+# time.
 
 # %%
 plots.without_notepad()
 
 # %% [markdown]
-# Earlier tokens never change: what they leave for others to look at stays the same. So each token
-# writes its [key and value] rows into the notepad once, in every layer. From then on a pass needs one
-# new row only, and reads the notepad.
+# A token looks only at those before it, never at later ones. So nothing that comes later can change its
+# key and value: what it leaves for others to look at stays the same. Each token writes them into the
+# notepad once, in every layer. From then on a pass computes one new row only, and reads the notepad.
 #
 # Let us do both on a real language model. SmolLM2-135M has 135 million weights, and came with the
 # installation. It runs on your processor, in a few hundred lines of NumPy.
@@ -120,14 +132,14 @@ smol
 
 # %% tags=["nbval-ignore-output"]
 ids = smol.chat("Tell me how bread is made.")
-kept = smol.timed(ids, tokens=24)
-again = smol.timed(ids, tokens=24, notepad=False)
+kept = smol.timed(ids, tokens=20)
+again = smol.timed(ids, tokens=20, notepad=False)
 
 plots.notepad_measured(kept.steps, again.steps)
 
 # %% [markdown]
-# Without a notepad each token takes longer than the one before. With it, they all take about the same
-# time. And what is written does not change by a single letter:
+# Without a notepad the tokens take longer and longer. With it, they all take about the same time. And what
+# is written does not change by a single letter:
 
 # %%
 kept.text == again.text
@@ -136,7 +148,7 @@ kept.text == again.text
 # ## The drip
 #
 # With a notepad, one pass for one token carries the whole sack and the notepad, and cuts once with
-# each [crumb]. On one ideal H100:
+# each [crumb]. On one ideal H100, again with a bigger warehouse:
 
 # %%
 step = kl.decode_step(llama, context=2048)
@@ -153,14 +165,17 @@ print(f"chef busy     {step.utilization(h100):.2%}")
 plots.notes_grow(long, h100)
 
 # %% [markdown]
+# At 4,096 tokens it costs 1%, at 32,768 nearly 8%, at 131,072 almost a third.
+#
 # One token leaves 328 kB in the notepad, in keys and values of all 80 layers. It is a modest price
 # for not reading everything again. But the notepad belongs to one guest, and it has to lie somewhere.
 
 # %% [markdown]
 # ## Two kitchens share the sack
 #
-# The sack of 138 GB does not fit into one H100. `fits` counts the weights, the notepads, and leaves a
-# tenth of the memory free for everything else:
+# The sack of 138 GB does not fit into one H100, whose warehouse holds 86 GB (sold as 80). Nearly all of it
+# is carried for each token, 137 GB: of the [embedding] table only one row is needed. `fits` counts the
+# weights and the notepads, and leaves a tenth of the memory free for everything else:
 
 # %%
 for chips in (1, 2, 4):
@@ -170,11 +185,13 @@ for chips in (1, 2, 4):
 
 # %% [markdown]
 # Two chips work as one kitchen: each keeps half of every matrix, and after each half layer they
-# exchange what they have. This is called [tensor parallel]. Each waiter carries half a sack, so the
-# pace nearly doubles. It is *nearly*, because exchanging takes time too.
+# exchange what they have. This is called [tensor parallel]. Each waiter carries half a sack, so TPOT
+# halves, or nearly: exchanging takes time too. For one token that is a few thousand bytes, and the law
+# hardly sees it. Real chips also wait for each exchange to start, twice in every layer. *More* shows what
+# that costs.
 
 # %% [markdown]
-# ## Two numbers, because there are two machines
+# ## Two numbers, because one machine does two jobs
 #
 # - **TTFT**, the time to the first token: the flood. Prefill ends with the first token of the reply.
 # - **TPOT**, the time per output token *after the first*: the drip.
@@ -193,13 +210,28 @@ for prompt, reply in ((2000, 100), (4000, 100), (2000, 200)):
     )
 
 # %% [markdown]
+# A longer prompt moves TTFT alone. A longer reply moves neither: it adds more steps of the same length.
+#
+# ### On a real machine
+#
+# Someone else's machine, another model. The lines are the law. Which of the two numbers climbs with the
+# prompt, and which one stays closer to its line?
+
+# %%
+plots.ttft_and_tpot_measured()
+
+# %% [markdown]
+# TTFT climbs with the prompt, and TPOT hardly moves. The waiter's line nearly holds. The chef's is missed
+# by far: a [peak] is harder to reach than a [bandwidth], and this chip's peak is derived, not published.
+
+# %% [markdown]
 # ## Now on your machine
 #
 # The law needs two numbers of a chip. Let us measure yours: how many bytes per second NumPy streams
 # through a large matrix-vector product, and how many [FLOP/s] it reaches in a large matrix product.
 
 # %% tags=["nbval-ignore-output"]
-speed = llm.measure(smol, tries=4)
+speed = llm.measure(smol, tries=3)
 mine = kl.Chip("my machine", bandwidth=speed.stream, peaks={"fp32": speed.multiply})
 
 print("streams   ", kl.human(mine.bandwidth, "B/s"))
@@ -208,14 +240,16 @@ print(f"ridge      {mine.ridge('fp32'):.0f} FLOP/byte")
 
 # %% [markdown]
 # From these two numbers alone, the law says how fast SmolLM2 must be here: reading 512 tokens, then
-# writing one by one. Its weights are in 32 bit, four bytes each.
+# writing one by one. Its file holds about 4 bits for each weight; `load` unpacks them to 32 bit, four bytes
+# each. Divide first yourself: 135 million weights of four bytes, by your bytes per second. What does one
+# token take?
 
 # %% tags=["nbval-ignore-output"]
 shape = kl.model("SmolLM2-135M")
 formats = {"weights": "fp32", "kv": "fp32"}
 
 print("TTFT at least", kl.human(serving.ttft(shape, mine, prompt=512, **formats), "s"))
-print("TPOT at least", kl.human(serving.tpot(shape, mine, 512, reply=32, **formats), "s"))
+print("TPOT at least", kl.human(serving.tpot(shape, mine, 512, reply=8, **formats), "s"))
 
 # %% [markdown]
 # And now the real thing. See the wait, then the pace:
@@ -240,6 +274,10 @@ for prompt in (32, 128, 512):
 plots.predicted_and_measured(rows)
 
 # %% [markdown]
+# TPOT usually stays near the law: one large stream, as in the measurement. TTFT is further above it:
+# between the large products lie many small steps, which multiply nothing and take time.
+
+# %% [markdown]
 # ## The trap to avoid
 #
 # *One number called speed.* Suppose you send a long document and get a short answer, and the test
@@ -250,11 +288,12 @@ total = serving.request_time(llama, h100, prompt=4000, reply=50, chips=2)
 each = serving.tpot(llama, h100, prompt=4000, reply=50, chips=2)
 
 print(f"reported       {(4000 + 50) / total:,.0f} tokens per second")
-print(f"what you read  {1 / each:,.0f} tokens per second")
+print(f"what you see   {1 / each:,.0f} tokens per second")
 
 # %% [markdown]
-# Both are true, and the first one says nothing about how the reply feels. When a benchmark quotes one
-# number, ask which machine it measured.
+# Both are true. But of the 4,050 tokens that were counted, 4,000 were read, while three quarters of the
+# seconds went into writing 50. The first number is the pace of neither. When a benchmark quotes one
+# number, ask which tokens it counted, and which seconds.
 
 # %% [markdown]
 # ## Where the kitchen leaks
@@ -269,6 +308,8 @@ print(f"what you read  {1 / each:,.0f} tokens per second")
 #    stops. Then flood and drip share a pass.
 # 5. **Several tokens in one step.** A trick of notebook 4 lets one trip of the sack yield more than one
 #    token.
+# 6. **A short prompt is no flood.** Ten tokens and a hundred take the same 21 ms on our two chips: one trip
+#    of the sack. Only from about 295 tokens on, the ridge, does the chef set the pace.
 
 # %% [markdown]
 # ## Exercises
@@ -297,11 +338,11 @@ solution("tpot")
 
 # %% [markdown]
 # ### The weight of a notepad
-# How many **GB** is the notepad of one guest with 32,768 tokens, for Llama-3.1-70B in [bf16]? It has 80
+# How many **GB** is the notepad of one guest with 16,384 tokens, for Llama-3.1-70B in [bf16]? It has 80
 # layers, 8 [KV heads][KV head], and 128 numbers for each of them.
 
 # %%
-gigabytes = long.kv_bytes(32_768) / 1e9  # solution
+gigabytes = long.kv_bytes(16_384) / 1e9  # solution
 check("notepad", gigabytes)
 
 # %%
@@ -309,8 +350,8 @@ solution("notepad")
 
 # %% [markdown]
 # ### An order that begins alike
-# Of a prompt of 20,000 tokens the first 16,000 are in the cache already. Which share of the attention
-# work is left, in **%**?
+# Of a prompt of 20,000 tokens the first 16,000 are in the notepad already, kept from an earlier order.
+# Which share of the attention work is left, in **%**?
 
 # %%
 whole = kl.prefill(long, prompt=20_000).parts["attention"].flops
@@ -338,12 +379,13 @@ check("request", request_seconds)
 solution("request")
 
 # %% [markdown]
-# ### Which machine was measured?
-# A test sends 8,000 tokens, gets 50 back, and reports *10,000 tokens per second*. **a)** nearly only
-# prefill, **b)** nearly only decode, **c)** both in equal parts, **d)** it must be wrong.
+# ### What does the number tell you?
+# A test sends 8,000 tokens, gets 50 back, and reports *10,000 tokens per second*: all tokens, divided by
+# all seconds. How fast did the reply come? **a)** 10,000 tokens a second, **b)** half as many, **c)** the
+# number does not say, **d)** it must be wrong.
 
 # %%
-choice = "a"  # solution
+choice = "c"  # solution
 check("judge", choice)
 
 # %%
@@ -355,11 +397,12 @@ progress()
 # %% [markdown]
 # ## What you now know
 #
-# - Prefill sends all tokens of the prompt through in one pass: compute-bound, a flood.
+# - Prefill sends all tokens of the prompt through in one pass: from a few hundred tokens on it is
+#   compute-bound, a flood.
 # - Decode sends one token through for each pass, and carries the whole sack for it: [memory-bound], a
 #   drip.
 # - TTFT measures the flood and TPOT the drip. No single number can stand for both.
-# - The notepad trades memory for work: nothing is read twice, and it grows with every token.
+# - The notepad trades memory for work: no token goes through the model twice, and it grows with every one.
 #
 # **What it sets up:** during the drip a chef worth a fortune stands idle for more than 99% of the time,
 # and somebody pays for it. What that does to the price of a token is the next notebook.
@@ -369,15 +412,6 @@ progress()
 #
 # Nothing later depends on what follows.
 #
-# ### The two numbers in published measurements
-#
-# Other people's machines show the same picture. The lines are the law. How many times longer does the
-# wait become when the prompt is 16 times as long, and how many times the pace?
-
-# %%
-plots.ttft_and_tpot_measured()
-
-# %% [markdown]
 # ### Two chips, two winners
 #
 # Each pair was measured with the same model in the same table. Which chip would you buy for reading,
@@ -385,6 +419,11 @@ plots.ttft_and_tpot_measured()
 
 # %%
 plots.chip_duel()
+
+# %% [markdown]
+# In the first two pairs reading and writing have different winners. In the other three one chip wins both,
+# but not by as much: a chef more than twice as fast brings few more tokens. Buy FLOP/s for reading,
+# bandwidth for writing.
 
 # %% [markdown]
 # ### Where your work lives
@@ -397,12 +436,23 @@ plots.chip_duel()
 plots.workload_plane()
 
 # %% [markdown]
+# Because guests share the trips of the sack, but not the reading. With 32 of them a step of the drip takes
+# little longer, while the flood is 32 times as long. So more orders are mostly flood. For one guest the
+# line is level below about 295 tokens: there reading, too, is one trip of the sack.
+
+# %% [markdown]
 # ### More chips, less gain
 #
-# Each further chip carries a smaller share, but the exchange between them does not shrink.
+# The law counts the bytes that the chips exchange, and for one token they are few: eight chips should be
+# four times as fast as two. Measured on A100s, Llama-2-70B, one guest. What share of the law is left?
 
 # %%
-for chips in (1, 2, 4, 8):
-    step = kl.decode_step(llama, context=2048, chips=chips)
-    exchange = step.times(h100)["all_reduce"] / step.time(h100) if chips > 1 else 0
-    print(f"{chips} chips: {kl.human(step.time(h100), 's')} a token, {exchange:.1%} of it exchange")
+for row in measurements(source="gpt-fast", model="Llama-2-70B", weights="bf16"):
+    law = 1 / kl.decode_step(llama, row.context, chips=row.chips).time(kl.chip(row.chip))
+    print(
+        f"{row.chips} chips: law {law:3.0f}, measured {row.value:4.1f} tokens/s, {row.value / law:.0%}"
+    )
+
+# %% [markdown]
+# Four times the chips, 2.9 times the tokens. Each exchange has to start and be waited for, 160 times for
+# each token, and that does not shrink with a chip's share.
