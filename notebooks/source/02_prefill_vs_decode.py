@@ -132,8 +132,8 @@ smol
 
 # %% tags=["nbval-ignore-output"]
 ids = smol.chat("Tell me how bread is made.")
-kept = smol.timed(ids, tokens=20)
-again = smol.timed(ids, tokens=20, notepad=False)
+kept = smol.timed(ids, tokens=14)
+again = smol.timed(ids, tokens=14, notepad=False)
 
 plots.notepad_measured(kept.steps, again.steps)
 
