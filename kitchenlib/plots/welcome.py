@@ -155,7 +155,7 @@ ROOM, PITCH = (2.64, 1.56), (2.86, 2.02)  # inches: a room on the map, and from 
 STOPS = (
     Stop("00_welcome", "Welcome", "How do I find my\nway around here?"),
     Stop("01_ratio", "The ratio", "Why does the chef\nstand and wait?"),
-    Stop("02_prefill_vs_decode", "Prefill and decode", "Why first a pause,\nand then a drip?"),
+    Stop("02_prefill_vs_decode", "Prefill vs decode", "Why first a pause,\nand then a drip?"),
     Stop("03_price_paradox", "The price paradox", "Why does a reply cost\nmore than a question?"),
     Stop("04_four_fixes", "Four fixes", "What makes the\nreply come faster?"),
     Stop("05_modern_systems", "Modern systems", "What do the newer\nkitchens change?"),
