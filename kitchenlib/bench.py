@@ -94,6 +94,6 @@ def measure() -> Speed:
 
 if __name__ == "__main__":
     print(measure())
-    print(llm.measure(llm.load(), tries=8))
-    seconds, memory = llm.readiness()
+    print(llm.measure(llm.load(), tries=6))
+    seconds, memory = llm.readiness(tries=2)
     print(f"the model is ready in   {human(seconds, 's')}, and takes {human(memory, 'B')} at most")
