@@ -6,7 +6,6 @@ changed choice asks the law for a new film. Where no widget can be shown, both s
 
 from __future__ import annotations
 
-import asyncio
 import html
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,7 @@ from kitchenlib.inputs import UnknownName, find, wrong
 from kitchenlib.models import model, models
 from kitchenlib.plots import flood, svg
 from kitchenlib.plots.style import Picture
-from kitchenlib.widgets import Sizes, choose, explorer_box, menu, powers_of_two
+from kitchenlib.widgets import Later, Sizes, choose, explorer_box, menu, powers_of_two
 
 _ASSETS = Path(__file__).parent / "assets"
 
@@ -136,11 +135,11 @@ class FloodAndDrip:
         self.player = FilmPlayer(film, pace)
         self.controls = _controls(film)
         self.words = w.HTML()
-        self._due: asyncio.TimerHandle | None = None
+        self._later = Later(self.draw, _WAIT)
         rows = w.Box(list(self.controls.values()), layout={"flex_flow": "row wrap"})
         self.view = explorer_box(rows, self.words, self.player)
         for control in self.controls.values():
-            _menu(control).observe(self._changed, "value")
+            _menu(control).observe(self._later.changed, "value")
 
     @property
     def values(self) -> dict[str, Any]:
@@ -158,9 +157,7 @@ class FloodAndDrip:
 
     def draw(self) -> None:
         """Make the film that the controls ask for; say why, if the law says no."""
-        if self._due:
-            self._due.cancel()
-            self._due = None
+        self._later.forget()
         try:
             names = self.values
             self.player.show(_film(names.pop("model"), names.pop("chip"), **names))
@@ -169,16 +166,6 @@ class FloodAndDrip:
             self.words.value = f'<div role="alert"><b>No film of this.</b> {said}</div>'
         else:
             self.words.value = ""
-
-    def _changed(self, _: Any) -> None:
-        try:
-            loop = asyncio.get_running_loop()
-        except RuntimeError:  # plain Python, no kernel: nothing else will arrive
-            self.draw()
-            return
-        if self._due:
-            self._due.cancel()
-        self._due = loop.call_later(_WAIT, self.draw)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         return _with_still(self.view._repr_mimebundle_(), self.player.still)

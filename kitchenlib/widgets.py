@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import html
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -81,6 +81,30 @@ def powers_of_two(least: int, most: int) -> tuple[int, ...]:
     return tuple(2**k for k in range(least.bit_length() - 1, most.bit_length()))
 
 
+class Later:
+    """Calls `draw` a moment after a change; of many changes that arrive at once, after the last."""
+
+    def __init__(self, draw: Callable[[], object], wait: float) -> None:
+        self._draw, self._wait = draw, wait
+        self._due: asyncio.TimerHandle | None = None
+
+    def changed(self, _: Any) -> None:
+        """To be given to a control's `observe`."""
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:  # plain Python, no kernel: nothing else will arrive
+            self._draw()
+            return
+        self.forget()
+        self._due = loop.call_later(self._wait, self._draw)
+
+    def forget(self) -> None:
+        """What was due is drawn by someone else."""
+        if self._due:
+            self._due.cancel()
+            self._due = None
+
+
 class _Keys(anywidget.AnyWidget):
     """Shows nothing. Leaves the keys of the menus beside it to them, not to JupyterLab."""
 
@@ -115,11 +139,11 @@ class Explorer:
             for name, control in controls.items()
         }
         self._image, self._words = w.HTML(), w.HTML()
-        self._due: asyncio.TimerHandle | None = None
+        self._later = Later(self.draw, _WAIT)
         rows = w.Box(list(controls.values()), layout={"display": "flex", "flex_flow": "row wrap"})
         self.view = explorer_box(rows, self._image, self._words)
         for control in self.controls.values():
-            control.observe(self._changed, "value")
+            control.observe(self._later.changed, "value")
         self.draw()
 
     def move(self, **values: Any) -> Mapping[str, str]:
@@ -143,22 +167,10 @@ class Explorer:
 
     def draw(self) -> None:
         """Show what the controls say, now."""
-        if self._due:
-            self._due.cancel()
-            self._due = None
+        self._later.forget()
         facts = self.move(**self.values)
         self._image.value = _image(self.stage)
         self._words.value = _facts(facts)
-
-    def _changed(self, _: Any) -> None:
-        try:
-            loop = asyncio.get_running_loop()
-        except RuntimeError:  # plain Python, no kernel: nothing else will arrive
-            self.draw()
-            return
-        if self._due:
-            self._due.cancel()
-        self._due = loop.call_later(_WAIT, self.draw)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         self.draw()
