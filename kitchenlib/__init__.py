@@ -6,9 +6,10 @@
     >>> kl.human(step.time(h100), "s"), step.bound(h100)
     ('41.4 ms', 'memory')
 
-Modules, from the ground up: `inputs`, `units`, `precision`, `data` | `layers`, `configs`, `chips`,
-`models`, `experts` | `roofline` | `phases`, `measured` | `serving` | `llm` | `bench` | `film` |
-`plots` | `widgets`, `player` | `exercises`. Each imports only from those before it.
+Modules, from the ground up: `inputs`, `units`, `precision`, `data` | `prices`, `layers`, `configs`,
+`chips`, `models`, `experts` | `roofline` | `phases`, `efficiency`, `measured` | `serving` | `llm` |
+`bench` | `film` | `plots` | `widgets`, `player` | `exercises`. Each imports only from those before
+it.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import Any
 
 from kitchenlib import units
 from kitchenlib.chips import Chip, chip, chips
+from kitchenlib.efficiency import Efficiency, efficiencies, efficiency, estimate
 from kitchenlib.experts import experts_touched
 from kitchenlib.inputs import UnknownName
 from kitchenlib.layers import Attention, Block, Experts, FeedForward, LatentAttention
@@ -25,13 +27,29 @@ from kitchenlib.measured import layer_times, layer_work, matmul_ceiling
 from kitchenlib.models import Model, layer_matrices, model, models
 from kitchenlib.phases import decode_step, mixed_step, prefill
 from kitchenlib.precision import Format, formats, number_format
+from kitchenlib.prices import (
+    ChipHour,
+    Price,
+    SheetPrice,
+    chip_hour,
+    chip_hours,
+    sheet_price,
+    sheet_prices,
+)
 from kitchenlib.roofline import Part, Work, attainable, matmul
 from kitchenlib.serving import (
+    break_even,
+    energy_per_token,
     fits,
+    kitchen_bill,
+    kitchens_needed,
     max_batch,
     measured_tpot,
     memory_needed,
+    monthly,
+    price_per_million,
     request_time,
+    resent_tokens,
     throughput,
     tpot,
     ttft,
@@ -52,23 +70,36 @@ __all__ = [
     "Attention",
     "Block",
     "Chip",
+    "ChipHour",
+    "Efficiency",
     "Experts",
     "FeedForward",
     "Format",
     "LatentAttention",
     "Model",
     "Part",
+    "Price",
+    "SheetPrice",
     "UnknownName",
     "Work",
     "attainable",
+    "break_even",
     "chip",
+    "chip_hour",
+    "chip_hours",
     "chips",
     "decode_step",
+    "efficiencies",
+    "efficiency",
+    "energy_per_token",
+    "estimate",
     "experts_touched",
     "fits",
     "formats",
     "human",
     "kg",
+    "kitchen_bill",
+    "kitchens_needed",
     "layer_matrices",
     "layer_times",
     "layer_work",
@@ -80,9 +111,14 @@ __all__ = [
     "mixed_step",
     "model",
     "models",
+    "monthly",
     "number_format",
     "prefill",
+    "price_per_million",
     "request_time",
+    "resent_tokens",
+    "sheet_price",
+    "sheet_prices",
     "throughput",
     "tpot",
     "ttft",

@@ -130,6 +130,18 @@ def positive(name: str, value: ArrayLike, unit: str) -> Number:
     return _read(name, value, wanted, SMALLEST, LARGEST)
 
 
+def amount(name: str, value: ArrayLike, unit: str) -> Number:
+    """A finite number of `unit`, 0 or more (dollars, seconds of waiting): number or array."""
+    return _read(
+        name, value, f"give a number of {unit}, 0 or more and finite, or an array", 0, LARGEST
+    )
+
+
+def share(name: str, value: ArrayLike, of: str) -> Number:
+    """A share of `of`, above 0 and at most 1 (the whole): number or array."""
+    return _read(name, value, f"give a share of {of}, above 0 and at most 1", SMALLEST, 1.0)
+
+
 def real(name: str, value: ArrayLike, unit: str) -> Number:
     """A finite number of `unit` of either sign: number or array."""
     return _read(name, value, f"give a finite number of {unit}, or an array", -LARGEST, LARGEST)
@@ -154,7 +166,8 @@ def quantity(name: str, value: object, unit: str) -> float:
 def instance(name: str, value: object, kind: type, example: str) -> None:
     """Raise a ``ValueError`` unless `value` is a `kind`: a name given where the thing is meant."""
     if not isinstance(value, kind):
-        raise wrong(name, value, f"give a {kind.__name__}, for example {example}")
+        article = "an" if kind.__name__[0] in "AEIOU" else "a"
+        raise wrong(name, value, f"give {article} {kind.__name__}, for example {example}")
 
 
 def broadcastable(**sizes: Number) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cache
 
 from numpy.typing import ArrayLike
@@ -202,16 +202,7 @@ def measurements(**conditions: str | float | None) -> tuple[Measurement, ...]:
 
     Raises `UnknownName` for a field that there is not, or a value that no row has.
     """
-    rows = _measurements()
-    known = {field.name for field in fields(Measurement)}
-    for name, value in conditions.items():
-        if name not in known:
-            raise unknown_name("condition of a measurement", name, sorted(known))
-        values = {getattr(row, name) for row in _measurements()}
-        if value not in values:
-            raise unknown_name(f"measured {name}", value, sorted(map(str, values)))
-        rows = tuple(row for row in rows if getattr(row, name) == value)
-    return rows
+    return data.select(_measurements(), conditions, "measurement", "measured")
 
 
 def measurement(**conditions: str | float | None) -> Measurement:
@@ -219,10 +210,4 @@ def measurement(**conditions: str | float | None) -> Measurement:
 
     Raises ``ValueError`` where there is none or more than one, `UnknownName` as `measurements`.
     """
-    rows = measurements(**conditions)
-    if len(rows) != 1:
-        said = ", ".join(f"{name}={value!r}" for name, value in conditions.items())
-        raise ValueError(
-            f"{len(rows)} measurements have {said}: give conditions that one of them meets"
-        )
-    return rows[0]
+    return data.only(_measurements(), conditions, "measurement", "measured")

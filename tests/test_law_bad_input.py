@@ -87,6 +87,19 @@ COUNT_OR_NONE = [value for value in NO_COUNT if value is not None]
 
 ROOMY = replace(H100, memory_bytes=1e12)
 USABLE = number("usable", "memory", 0, 1.5, [0.5])
+EFFICIENCY = Argument(
+    [None, "planned", 0.7, [0.7], H100], r"efficiency = .*give an Efficiency, for example kl\."
+)
+DOLLARS = Argument([*NO_NUMBER, 0, 0.0, -2.95], r"(?s)(chip_hour|rent).*dollars per")
+REQUEST = number("(request|sheet|own)", "dollars for one request")
+PRICED = {
+    **PASS,
+    "chip": CHIP,
+    "context": size("context", "tokens", 0),
+    "prompt": Argument([value for value in NO_COUNT if value is not None], r"(?s)prompt.*tokens"),
+    "cached": size("cached", "tokens", 10, [0, 10]),
+    "efficiency": EFFICIENCY,
+}
 STORED = {
     "model": MODEL,
     "context": size("context", "tokens"),
@@ -163,12 +176,19 @@ CALLS: list[tuple[Callable[..., Any], dict[str, Any], dict[str, Argument]]] = [
             "chip": CHIP,
             "prompt": size("prompt", "tokens", 0),
             "cached": size("cached", "tokens", 10, [0, 10]),
+            "efficiency": EFFICIENCY,
         },
     ),
     (
         kl.tpot,
         {"model": LLAMA, "chip": H100, "prompt": 10, "reply": 2},
-        {**PASS, "chip": CHIP, "prompt": size("prompt", "tokens", 0), "reply": REPLY},
+        {
+            **PASS,
+            "chip": CHIP,
+            "prompt": size("prompt", "tokens", 0),
+            "reply": REPLY,
+            "efficiency": EFFICIENCY,
+        },
     ),
     (
         kl.request_time,
@@ -179,6 +199,7 @@ CALLS: list[tuple[Callable[..., Any], dict[str, Any], dict[str, Argument]]] = [
             "prompt": size("prompt", "tokens", 0),
             "cached": size("cached", "tokens", 10, [0, 10]),
             "reply": size("reply", "tokens of the reply", 0, [2], 2_000_000),
+            "efficiency": EFFICIENCY,
         },
     ),
     (
@@ -199,6 +220,109 @@ CALLS: list[tuple[Callable[..., Any], dict[str, Any], dict[str, Argument]]] = [
             "context": size("context", "tokens"),
             "check_fit": FLAG,
             "usable": USABLE,
+            "efficiency": EFFICIENCY,
+        },
+    ),
+    (
+        kl.price_per_million,
+        {"model": LLAMA, "chip": ROOMY, "chip_hour": 2.95, "context": 10, "check_fit": True},
+        {
+            **PRICED,
+            "chip_hour": DOLLARS,
+            "occupancy": number("occupancy", "the rented time", 0, 1.5, 100, [0.5, 0]),
+            "check_fit": FLAG,
+            "usable": USABLE,
+        },
+    ),
+    (
+        kl.energy_per_token,
+        {"model": LLAMA, "chip": H100, "context": 10, "power": 700.0},
+        {**PRICED, "power": Argument([*OPTIONAL, 0, -700], r"(?s)power.*watts")},
+    ),
+    (
+        kl.Price,
+        {"input": 1.0, "output": 4.0},
+        {
+            "input": number("input", "USD per 1,000,000 tokens"),
+            "output": number("output", "USD per 1,000,000 tokens"),
+            "cached": Argument(OPTIONAL, r"(?s)cached.*USD per 1,000,000 tokens"),
+            "currency": Argument([None, "", 3, ["USD"]], "currency = .*'USD'"),
+            "per": number("per", "tokens", 0, [1.0]),
+        },
+    ),
+    (
+        kl.Price(1.0, 4.0, 0.1).request,
+        {"prompt": 10, "reply": 10},
+        {
+            "prompt": size("prompt", "tokens", 0),
+            "reply": size("reply", "tokens of the reply"),
+            "cached": size("cached", "tokens", 11, [0, 11]),
+            "reasoning": size("reasoning", "tokens of reasoning"),
+        },
+    ),
+    (
+        kl.monthly,
+        {"request": 0.01, "requests": 1000},
+        {"request": REQUEST, "requests": number("requests", "requests a day")},
+    ),
+    (
+        kl.kitchens_needed,
+        {"request": 0.01, "requests": 1000, "rent": 11.8},
+        {
+            "request": REQUEST,
+            "requests": number("requests", "requests a day"),
+            "rent": DOLLARS,
+        },
+    ),
+    (
+        kl.kitchen_bill,
+        {"request": 0.01, "requests": 1000, "rent": 11.8},
+        {
+            "request": REQUEST,
+            "requests": number("requests", "requests a day"),
+            "rent": DOLLARS,
+        },
+    ),
+    (
+        kl.break_even,
+        {"sheet": 0.01, "own": 0.005, "rent": 11.8},
+        {
+            "sheet": number("sheet", "dollars for one request", 0),
+            "own": number("own", "dollars for one request", 0),
+            "rent": DOLLARS,
+        },
+    ),
+    (
+        kl.resent_tokens,
+        {"first": 100, "added": 10, "calls": 3},
+        {
+            "first": size("first", "tokens", 0),
+            "added": size("added", "tokens"),
+            "calls": size("calls", "calls", 0),
+        },
+    ),
+    (
+        kl.estimate,
+        {"work": STEP, "chip": H100},
+        {
+            "work": Argument([None, LLAMA, 1.0, {}], r"work = .*give a Work"),
+            "chip": CHIP,
+            "efficiency": EFFICIENCY,
+        },
+    ),
+    (
+        kl.efficiency,
+        {"name": "planned"},
+        {"name": Argument(NO_NAME, "no efficiency is called")},
+    ),
+    (
+        kl.Efficiency,
+        {},
+        {
+            "compute": number("compute", "the peak", 0, 1.01, 40, [0.4]),
+            "bandwidth": number("bandwidth", "the bandwidth", 0, 1.01, 70, [0.7]),
+            "link": number("link", "the interconnect", 0, 1.01, [0.7]),
+            "fixed": number("fixed", "seconds", [0.001]),
         },
     ),
     (kl.memory_needed, {"model": LLAMA, "context": 10}, STORED),
@@ -389,6 +513,7 @@ NOT_HERE = {
         "note",
     },
     Model: {"name", "mismatch", "source", "published_total", "published_active"},
+    kl.Efficiency: {"name", "source", "date", "note"},
     kl.human: {"unit"},
 }
 
@@ -405,6 +530,8 @@ def test_no_argument_is_forgotten(function: Callable[..., Any], tried: dict[str,
 def test_no_public_name_is_forgotten() -> None:
     tried = {function.__name__ for function, *_ in CALLS}
     no_input = {"Format", "Part", "Work", "UnknownName", "units", "chips", "models", "formats"}
+    no_input |= {"efficiencies", "ChipHour", "SheetPrice"}  # rows that the library reads
+    no_input |= {"sheet_price", "sheet_prices", "chip_hour", "chip_hours"}  # in test_prices.py
     assert set(kl.__all__) == (tried & set(kl.__all__)) | no_input
 
 
