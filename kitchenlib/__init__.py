@@ -54,7 +54,7 @@ from kitchenlib.serving import (
     tpot,
     ttft,
 )
-from kitchenlib.units import human, kg
+from kitchenlib.units import dollars, human, kg
 
 #: These load matplotlib, ipywidgets or the language model.
 _LAZY = ("bench", "exercises", "film", "llm", "player", "plots", "widgets")
@@ -89,6 +89,7 @@ __all__ = [
     "chip_hours",
     "chips",
     "decode_step",
+    "dollars",
     "efficiencies",
     "efficiency",
     "energy_per_token",

@@ -57,6 +57,21 @@ def human(value: float, unit: str = "", digits: int = 3) -> str:
     return f"{significant(rounded / scale, digits)} {prefix}{unit}".strip()
 
 
+def dollars(value: float) -> str:
+    """US dollars as they are shown: cents where there are any, and what is below a cent.
+
+    >>> dollars(8614.2), dollars(34.21), dollars(1.5), dollars(0.00123)
+    ('$8,614', '$34.21', '$1.50', '$0.0012')
+    """
+    value = _scalar(value)
+    sign, size = "-" * (value < 0), abs(value)
+    if not math.isfinite(value):
+        return f"{value} dollars"
+    if size >= 999.995 or size == 0:
+        return f"{sign}${size:,.0f}"
+    return f"{sign}${size:.2f}" if size >= 0.0995 else f"{sign}${significant(size, 2)}"
+
+
 def significant(value: float, digits: int = 3) -> str:
     """`value` with `digits` significant digits, thousands separated, never in e-notation."""
     value = _rounded(_scalar(value), digits)

@@ -14,6 +14,7 @@ import kitchenlib as kl
 from kitchenlib.inputs import (
     MOST,
     UnknownName,
+    amount,
     broadcastable,
     count,
     dimension,
@@ -82,6 +83,17 @@ def test_a_count_is_a_whole_number_above_zero(value: Any) -> None:
 def test_a_positive_number_is_finite_and_above_zero(value: Any) -> None:
     with pytest.raises(ValueError, match=r"speed.*number of bytes per second, above 0 and finite"):
         positive("speed", value, "bytes per second")
+
+
+@pytest.mark.parametrize("value", [*NO_NUMBER, *NO_SIZE, 1e31, -1e-300], ids=kind)
+def test_an_amount_is_finite_and_not_below_zero(value: Any) -> None:
+    with pytest.raises(ValueError, match=r"price.*number of dollars, 0 or more"):
+        amount("price", value, "dollars")
+
+
+def test_an_amount_may_be_nothing() -> None:
+    assert amount("price", 0, "dollars") == 0
+    assert np.array_equal(amount("price", [0, 2.5], "dollars"), [0, 2.5])
 
 
 @pytest.mark.parametrize("value", [*NO_NUMBER, math.nan, math.inf, [0.0, -math.inf]], ids=kind)

@@ -358,6 +358,11 @@ CALLS: list[tuple[Callable[..., Any], dict[str, Any], dict[str, Argument]]] = [
     (kl.matmul_ceiling, {"chip": "H100 SXM"}, {"chip": Argument(NO_NAME, "ceiling is called")}),
     (kl.kg, {"nbytes": 1}, {"nbytes": Argument(NO_REAL, "(?s)nbytes .*bytes")}),
     (
+        kl.dollars,
+        {"value": 1.0},
+        {"value": Argument([None, "8", b"8", True, 1j, [], [1, 2], {}], "value = .*one number")},
+    ),
+    (
         kl.human,
         {"value": 1.0},
         {

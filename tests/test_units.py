@@ -86,3 +86,24 @@ def test_significant_digits_are_counted_after_rounding(
     value: float, digits: int, shown: str
 ) -> None:
     assert significant(value, digits) == shown
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0, "$0"),
+        (8614.2, "$8,614"),
+        (999.994, "$999.99"),
+        (999.999, "$1,000"),
+        (34.214, "$34.21"),
+        (1.5, "$1.50"),
+        (0.0996, "$0.10"),
+        (0.0994, "$0.099"),
+        (0.00123, "$0.0012"),
+        (0.0000456, "$0.000046"),
+        (-2.95, "-$2.95"),
+        (float("inf"), "inf dollars"),
+    ],
+)
+def test_dollars_show_cents_and_what_is_below_a_cent(value: float, text: str) -> None:
+    assert units.dollars(value) == text

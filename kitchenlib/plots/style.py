@@ -202,7 +202,10 @@ class Picture(Figure):
 
 
 def card(alt: str, media_type: str, image: bytes, pixels: int) -> str:
-    """An image and its words as HTML, inline styles only (notebooks drop style sheets)."""
+    """An image and its words as HTML, inline styles only (notebooks drop style sheets).
+
+    A dollar sign stands in an element of its own: between two bare ones pages see mathematics.
+    """
     data = base64.b64encode(image).decode("ascii")
     words = html.escape(alt, quote=True)
     return (
@@ -210,7 +213,7 @@ def card(alt: str, media_type: str, image: bytes, pixels: int) -> str:
         f'<img alt="{words}" src="data:{media_type};base64,{data}" '
         f'style="width:{pixels}px;max-width:100%;height:auto;display:block">'
         '<figcaption style="font-size:85%"><details><summary>The picture in words</summary>'
-        f"{words}</details></figcaption></figure>"
+        f"{words.replace('$', '<span>$</span>')}</details></figcaption></figure>"
     )
 
 

@@ -182,6 +182,32 @@
 # ### TPOT
 # Time per output token after the first: the pace of the reply.
 #
+# ### Chip-hour
+# One chip, rented for one hour: what a kitchen is paid by, whether it works or waits.
+#
+# ### Occupancy
+# The share of the rented time in which there are guests.
+#
+# ### Price sheet
+# A provider's list: dollars for a million tokens read (input), and for a million written (output).
+#
+# ### Cached input
+# [Tokens][token] of the prompt whose [keys and values][key and value] are still there from an earlier
+# request that began alike.
+#
+# ### Reasoning token
+# A token that a model writes for itself before it replies. You rarely see it, and pay for it as output.
+#
+# ### Break-even
+# The number of requests from which renting costs no more than a [price sheet].
+#
+# ### Efficiency
+# How far a real system stays from the law: the share of the [peak] and of the [bandwidth] that it
+# reaches, and the time that each [pass] takes on top.
+#
+# ### Joule
+# A unit of energy: one watt for one second. A kilowatt-hour is 3.6 million of them.
+#
 # ### Quantization
 # Storing weights in fewer bits, groups of them sharing a scale.
 #
