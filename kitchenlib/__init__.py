@@ -7,9 +7,9 @@
     ('41.4 ms', 'memory')
 
 Modules, from the ground up: `inputs`, `units`, `precision`, `data` | `prices`, `layers`, `configs`,
-`chips`, `models`, `experts` | `roofline` | `phases`, `efficiency`, `measured` | `serving` | `llm` |
-`bench` | `film` | `plots` | `widgets`, `player` | `exercises`. Each imports only from those before
-it.
+`chips`, `models`, `experts` | `roofline` | `phases`, `efficiency`, `measured` | `speculation` |
+`serving` | `batching` | `llm` | `bench` | `film` | `plots` | `widgets`, `player` | `exercises`.
+Each imports only from those before it.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import importlib
 from typing import Any
 
 from kitchenlib import units
+from kitchenlib.batching import batch_limits, intensity_ceiling
 from kitchenlib.chips import Chip, chip, chips
 from kitchenlib.efficiency import Efficiency, efficiencies, efficiency, estimate
 from kitchenlib.experts import experts_touched
@@ -25,8 +26,8 @@ from kitchenlib.inputs import UnknownName
 from kitchenlib.layers import Attention, Block, Experts, FeedForward, LatentAttention
 from kitchenlib.measured import layer_times, layer_work, matmul_ceiling
 from kitchenlib.models import Model, layer_matrices, model, models
-from kitchenlib.phases import decode_step, mixed_step, prefill
-from kitchenlib.precision import Format, formats, number_format
+from kitchenlib.phases import decode_step, mixed_step, prefill, verify_step
+from kitchenlib.precision import Format, formats, grouped, number_format
 from kitchenlib.prices import (
     ChipHour,
     Price,
@@ -53,6 +54,16 @@ from kitchenlib.serving import (
     throughput,
     tpot,
     ttft,
+)
+from kitchenlib.speculation import (
+    acceptance_rate,
+    accepted_lengths,
+    all_accepted,
+    draft_length,
+    expected_tokens,
+    ideal_draft_length,
+    speculate,
+    speculative_speedup,
 )
 from kitchenlib.units import dollars, human, kg
 
@@ -82,7 +93,11 @@ __all__ = [
     "SheetPrice",
     "UnknownName",
     "Work",
+    "acceptance_rate",
+    "accepted_lengths",
+    "all_accepted",
     "attainable",
+    "batch_limits",
     "break_even",
     "chip",
     "chip_hour",
@@ -90,14 +105,19 @@ __all__ = [
     "chips",
     "decode_step",
     "dollars",
+    "draft_length",
     "efficiencies",
     "efficiency",
     "energy_per_token",
     "estimate",
+    "expected_tokens",
     "experts_touched",
     "fits",
     "formats",
+    "grouped",
     "human",
+    "ideal_draft_length",
+    "intensity_ceiling",
     "kg",
     "kitchen_bill",
     "kitchens_needed",
@@ -120,8 +140,11 @@ __all__ = [
     "resent_tokens",
     "sheet_price",
     "sheet_prices",
+    "speculate",
+    "speculative_speedup",
     "throughput",
     "tpot",
     "ttft",
     "units",
+    "verify_step",
 ]

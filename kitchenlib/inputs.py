@@ -147,6 +147,11 @@ def real(name: str, value: ArrayLike, unit: str) -> Number:
     return _read(name, value, f"give a finite number of {unit}, or an array", -LARGEST, LARGEST)
 
 
+def chance(name: str, value: ArrayLike, of: str) -> Number:
+    """The probability of something, from 0 (never) to 1 (always): number or array."""
+    return _read(name, value, f"give the probability of {of}, from 0 to 1, or an array", 0, 1)
+
+
 def dimension(name: str, value: object, unit: str, least: int = 1) -> int:
     """One whole number of `unit`, as an ``int``: the shape of a model or a chip, never an array."""
     number = count(name, value, unit, least)  # type: ignore[arg-type]

@@ -19,8 +19,7 @@ _FORMAT = {
     "int4-g128 (AWQ)": "int4-g128",
     "bf16 (not stated)": "bf16",
     "MXFP4": "",  # llama.cpp: experts as in mxfp4-moe, but all other matrices in Q8_0
-    "int4": "",  # gpt-fast: groups of 32 with 16-bit scale and zero, like the next
-    "int4-g32": "",
+    "int4": "",  # EAGLE on gpt-fast: the size of the groups is not said
     "nvfp4 MoE + bf16 attention": "",
 }
 _LAYER_CHIP = {"h100": "H100 SXM"}

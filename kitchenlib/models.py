@@ -35,7 +35,7 @@ from kitchenlib.inputs import (
     wrong,
 )
 from kitchenlib.layers import Block, Experts, LatentAttention, tensors_of
-from kitchenlib.precision import TENSORS, number_format
+from kitchenlib.precision import TENSORS, AnyFormat, number_format
 
 
 @dataclass(frozen=True)
@@ -131,12 +131,12 @@ class Model:
         """Whether the shapes give the published total to the digit."""
         return self.params == self.published_total
 
-    def weight_bytes(self, weights: str = "bf16") -> float:
+    def weight_bytes(self, weights: AnyFormat = "bf16") -> float:
         """Bytes of all weights in memory, in the format `weights`; see `precision.Format`."""
         form = number_format(weights)
         return sum(n * form.bytes_of(group) for group, n in self.tensors.items())
 
-    def streamed_weight_bytes(self, weights: str = "bf16") -> float:
+    def streamed_weight_bytes(self, weights: AnyFormat = "bf16") -> float:
         """Bytes that one pass reads if it touches every expert: all but an untied embedding.
 
         The input embedding is a lookup of one row per token, not a stream.
@@ -144,12 +144,12 @@ class Model:
         lookup = self.tensors["embedding"] * number_format(weights).bytes_of("embedding")
         return self.weight_bytes(weights) - lookup
 
-    def kv_bytes_per_token(self, kv: str = "bf16") -> float:
+    def kv_bytes_per_token(self, kv: AnyFormat = "bf16") -> float:
         """Bytes that one more token adds to the KV cache while no window is full yet."""
         values = sum(block.layers * block.attention.kv_values for block in self.blocks)
         return values * number_format(kv).bytes
 
-    def kv_bytes(self, tokens: ArrayLike, kv: str = "bf16") -> Number:
+    def kv_bytes(self, tokens: ArrayLike, kv: AnyFormat = "bf16") -> Number:
         """Bytes of the KV cache of one sequence of `tokens` tokens; windows stop growing."""
         length = count("tokens", tokens, "tokens", least=0)
         values: Number = 0.0

@@ -9,7 +9,7 @@ attention       scores and weighted values against the KV cache, and the traffic
 feed_forward    dense feed-forward matrices, and the shared expert of a mixture
 router          the router of a mixture of experts
 experts         routed experts: FLOPs of those visited, bytes of the expected distinct ones
-lm_head         the last matrix, for the last token of each sequence
+lm_head         the last matrix, for the last token of each sequence (for all that are verified)
 embedding       one row looked up per new token
 norms           norms, biases and other parameters that are read but are no matrix
 all_reduce      what tensor parallelism sends over the interconnect
@@ -31,7 +31,7 @@ from kitchenlib.experts import expected_distinct
 from kitchenlib.inputs import Number, broadcastable, count, instance, wrong
 from kitchenlib.layers import Block, Experts, FeedForward
 from kitchenlib.models import Model
-from kitchenlib.precision import Format, number_format
+from kitchenlib.precision import AnyFormat, Format, number_format
 from kitchenlib.roofline import Part, Work, rates_of
 from kitchenlib.units import FLOP_PER_MULTIPLY_ADD
 
@@ -44,8 +44,8 @@ def prefill(
     prompt: ArrayLike,
     batch: ArrayLike = 1,
     cached: ArrayLike = 0,
-    weights: str = "bf16",
-    kv: str = "bf16",
+    weights: AnyFormat = "bf16",
+    kv: AnyFormat = "bf16",
     compute: str | None = None,
     chips: ArrayLike = 1,
 ) -> Work:
@@ -87,8 +87,8 @@ def decode_step(
     model: Model,
     context: ArrayLike,
     batch: ArrayLike = 1,
-    weights: str = "bf16",
-    kv: str = "bf16",
+    weights: AnyFormat = "bf16",
+    kv: AnyFormat = "bf16",
     compute: str | None = None,
     chips: ArrayLike = 1,
 ) -> Work:
@@ -116,14 +116,53 @@ def decode_step(
     return _forward(model, [group], weights, kv, compute, n)
 
 
+def verify_step(
+    model: Model,
+    context: ArrayLike,
+    drafted: ArrayLike,
+    batch: ArrayLike = 1,
+    weights: AnyFormat = "bf16",
+    kv: AnyFormat = "bf16",
+    compute: str | None = None,
+    chips: ArrayLike = 1,
+) -> Work:
+    """The work of checking drafts (speculative decoding): drafted + 1 tokens for each sequence.
+
+    The newest token of the reply and the drafts behind it run in one pass. Each looks at the cache
+    and at those before it, and the logits of all are needed. Weights and notes are read once for
+    all of them. With nothing drafted it is the `decode_step`.
+
+    Args:
+        model: the model that checks.
+        context: tokens already in the cache of each sequence.
+        drafted: tokens that were drafted for each sequence.
+        batch: sequences that share the pass.
+        weights, kv, compute, chips: as for `prefill`.
+
+    Returns:
+        `Work`. Sizes broadcast: arrays give arrays.
+
+    Raises:
+        ValueError: a size that is not a whole number in range; heads that do not divide.
+        UnknownName: an unknown format or rate.
+    """
+    before = count("context", context, "tokens", least=0)
+    new = count("drafted", drafted, "tokens", least=0) + 1
+    sequences = count("batch", batch, "sequences")
+    n = count("chips", chips, "chips")
+    broadcastable(context=before, drafted=new, batch=sequences, chips=n)
+    group = _Group(sequences, new, before, decoding=True, scored=new)
+    return _forward(model, [group], weights, kv, compute, n)
+
+
 def mixed_step(
     model: Model,
     prompt: ArrayLike,
     context: ArrayLike,
     batch: ArrayLike,
     cached: ArrayLike = 0,
-    weights: str = "bf16",
-    kv: str = "bf16",
+    weights: AnyFormat = "bf16",
+    kv: AnyFormat = "bf16",
     compute: str | None = None,
     chips: ArrayLike = 1,
 ) -> Work:
@@ -153,12 +192,16 @@ def mixed_step(
 
 
 class _Group(NamedTuple):
-    """`sequences` equal sequences: `new` tokens each, `before` tokens in each one's cache."""
+    """`sequences` equal sequences: `new` tokens each, `before` tokens in each one's cache.
+
+    Logits are needed for the last `scored` tokens of each.
+    """
 
     sequences: Number
     new: Number
     before: Number
     decoding: bool
+    scored: Number = 1
 
 
 class _Pass(NamedTuple):
@@ -184,20 +227,20 @@ class _Pass(NamedTuple):
 def _forward(
     model: Model,
     groups: list[_Group],
-    weights: str,
-    kv: str,
+    weights: AnyFormat,
+    kv: AnyFormat,
     compute: str | None,
     chips: Number,
 ) -> Work:
     """The parts of one pass: embedding, layers, LM head."""
     instance("model", model, Model, 'kl.model("Llama-2-70B")')
     tokens = sum(g.sequences * g.new for g in groups)
-    last = sum(g.sequences for g in groups)  # logits are needed for one token of each
+    scored = sum(g.sequences * g.scored for g in groups)
     form = number_format(weights)
     run = _Pass(groups, tokens, form, number_format(kv), rates_of(weights, compute), chips)
     hidden = model.hidden
     parts = {
-        "lm_head": run.product("lm_head", hidden * model.vocab / chips, last),
+        "lm_head": run.product("lm_head", hidden * model.vocab / chips, scored),
         "embedding": Part(weight_bytes=tokens * hidden * form.bytes_of("embedding")),
         "norms": Part(weight_bytes=model.tensors["norms"] * form.bytes_of("norms")),
     }

@@ -2,14 +2,16 @@
 
 A four-bit weight is never four bits: groups of weights share a scale (and sometimes a zero
 point), and those cost bits too. `Format.bits` counts them. Which tensors a format leaves in
-16 bit is part of the format as people use it: see `Format.keeps`.
+16 bit is part of the format as people use it: see `Format.keeps`. Where the library asks for a
+format it takes a name or a `Format`, so that one made with `grouped` serves as well.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from kitchenlib.inputs import UnknownName, find, unknown_name
+from kitchenlib.inputs import UnknownName, dimension, find, unknown_name, wrong
 from kitchenlib.units import BITS_PER_BYTE
 
 #: The groups of tensors a model consists of. A format may leave some of them in 16 bit.
@@ -58,6 +60,10 @@ class Format:
         return 2.0 if tensor in self.keeps else self.bytes
 
 
+AnyFormat = str | Format
+"""The name of a number format of the library, or a format of one's own."""
+
+
 def _grouped(value_bits: float, group: int, scale_bits: float, zero_bits: float = 0) -> float:
     """Bits per weight when each `group` of weights shares one scale and one zero point."""
     return value_bits + (scale_bits + zero_bits) / group
@@ -77,6 +83,13 @@ _FORMATS = {
         Format("int8", 8, _16BIT, _ENDS, "weight-only, one scale per channel (not counted)"),
         Format("int4", 4, _16BIT, _ALL, "ideal: four bits, no scales, every tensor"),
         Format("int4-g128", _grouped(4, 128, 16, 4), _16BIT, _ENDS, "GPTQ/AWQ, group 128"),
+        Format(
+            "int4-g32",
+            _grouped(4, 32, 16, 16),
+            _16BIT,
+            _NORMS | {"embedding"},
+            "gpt-fast quantize.py @0055c42: every linear layer, the LM head too; 16-bit zero point",
+        ),
         Format("mxfp4", _grouped(4, 32, 8), _16BIT, _ENDS, "OCP MX: 32 values, 8-bit scale"),
         Format("mxfp4-moe", _grouped(4, 32, 8), _16BIT, _ALL_BUT_EXPERTS, "mxfp4 as in gpt-oss"),
         Format("nvfp4", _grouped(4, 16, 8), _16BIT, _ENDS, "16 values, FP8 scale"),
@@ -101,13 +114,58 @@ def formats() -> tuple[Format, ...]:
     return tuple(_FORMATS.values())
 
 
-def number_format(name: str) -> Format:
+def number_format(name: AnyFormat) -> Format:
     """The `Format` called `name`, for example "bf16", "fp8", "int4-g128", "Q4_K_M".
 
-    Raises `UnknownName` (a ``KeyError``) that lists near matches.
+    A `Format` is given back as it is. Raises `UnknownName` (a ``KeyError``) that lists near
+    matches.
     """
+    if isinstance(name, Format):
+        return name
     known = _FORMATS.get(name) if isinstance(name, str) else None
     return known or find("number format", name, _FORMATS)
+
+
+def grouped(
+    bits: int,
+    group: int,
+    scale_bits: int = 16,
+    zero_bits: int = 0,
+    keeps: Iterable[str] = ("embedding", "lm_head"),
+) -> Format:
+    """A weight-only format of one's own: groups of values share a scale, and perhaps a zero point.
+
+    Its bits per value are ``bits + (scale_bits + zero_bits) / group``. It serves for the KV cache
+    too, with the row of one head as a group, for example.
+
+    Args:
+        bits: of one value, 1 to 16.
+        group: values that share a scale.
+        scale_bits, zero_bits: of the scale and of the zero point of a group. Where scales have
+            scales of their own, count those of a whole super-block, and make it the group.
+        keeps: groups of tensors (see `TENSORS`) that stay in 16 bit; norms, routers and biases
+            always do.
+
+    >>> grouped(4, 128, scale_bits=16, zero_bits=4).bits
+    4.15625
+    """
+    width = dimension("bits", bits, "bits per value")
+    if width > 16:
+        raise wrong("bits", bits, "give a whole number of bits per value, from 1 to 16")
+    many = dimension("group", group, "values that share a scale")
+    scale = dimension("scale_bits", scale_bits, "bits per scale", least=0)
+    zero = dimension("zero_bits", zero_bits, "bits per zero point", least=0)
+    name = f"int{width}-g{many}-s{scale}" + (f"-z{zero}" if zero else "")
+    effective = _grouped(width, many, scale, zero)
+    return Format(name, effective, _16BIT, _NORMS | _kept(keeps), "made with kl.grouped")
+
+
+def _kept(keeps: Iterable[str]) -> frozenset[str]:
+    if isinstance(keeps, str) or not isinstance(keeps, Iterable):
+        wanted = "give names of groups of tensors, for example ('embedding', 'lm_head')"
+        raise wrong("keeps", keeps, wanted)
+    known = {name: name for name in TENSORS}
+    return frozenset(find("group of tensors", name, known) for name in keeps)
 
 
 def rate(name: str) -> str:

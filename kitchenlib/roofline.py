@@ -28,7 +28,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from kitchenlib.chips import Chip
 from kitchenlib.inputs import Number, broadcastable, count, instance, positive
-from kitchenlib.precision import number_format, rate
+from kitchenlib.precision import AnyFormat, number_format, rate
 from kitchenlib.units import FLOP_PER_MULTIPLY_ADD, human
 
 BOUNDS = ("compute", "memory", "interconnect")
@@ -166,7 +166,7 @@ def matmul(
     tokens: ArrayLike,
     inputs: ArrayLike,
     outputs: ArrayLike,
-    weights: str = "bf16",
+    weights: AnyFormat = "bf16",
     compute: str | None = None,
 ) -> Work:
     """One matrix product: `tokens` rows of `inputs` values times an inputs x outputs matrix.
@@ -183,7 +183,7 @@ def matmul(
     return Work({"matmul": Part(flops, i * o * form.bytes, rates=rates_of(weights, compute))})
 
 
-def rates_of(weights: str, compute: str | None) -> tuple[str, ...]:
+def rates_of(weights: AnyFormat, compute: str | None) -> tuple[str, ...]:
     """The peaks at which `weights` are multiplied: as the format implies, or as `compute` says."""
     return number_format(weights).rates if compute is None else (rate(compute),)
 

@@ -16,12 +16,14 @@ from kitchenlib.inputs import (
     UnknownName,
     amount,
     broadcastable,
+    chance,
     count,
     dimension,
     instance,
     positive,
     quantity,
     real,
+    share,
     unknown_name,
     wrong,
 )
@@ -89,6 +91,26 @@ def test_a_positive_number_is_finite_and_above_zero(value: Any) -> None:
 def test_an_amount_is_finite_and_not_below_zero(value: Any) -> None:
     with pytest.raises(ValueError, match=r"price.*number of dollars, 0 or more"):
         amount("price", value, "dollars")
+
+
+@pytest.mark.parametrize("value", [*NO_NUMBER, *NO_SIZE, 2, 1.0000001, [0.5, 1.5]], ids=kind)
+def test_a_chance_lies_between_never_and_always(value: Any) -> None:
+    with pytest.raises(ValueError, match=r"luck.*probability of a six, from 0 to 1"):
+        chance("luck", value, "a six")
+
+
+def test_never_and_always_are_chances() -> None:
+    assert np.array_equal(chance("luck", [0, 0.5, 1], "a six"), [0, 0.5, 1])
+
+
+@pytest.mark.parametrize("value", [*NO_NUMBER, *NO_SIZE, 0, 2, [0.5, 0]], ids=kind)
+def test_a_share_is_above_nothing_and_at_most_the_whole(value: Any) -> None:
+    with pytest.raises(ValueError, match=r"part.*share of the peak, above 0 and at most 1"):
+        share("part", value, "the peak")
+
+
+def test_the_whole_is_a_share() -> None:
+    assert np.array_equal(share("part", [0.1, 1], "the peak"), [0.1, 1])
 
 
 def test_an_amount_may_be_nothing() -> None:

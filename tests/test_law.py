@@ -23,7 +23,7 @@ prompts = st.integers(1, 100_000)
 
 @st.composite
 def any_work(draw: st.DrawFn) -> Work:
-    """A prefill, a decode step or a mixed step of any model in any format, on one to four chips."""
+    """A pass of any kind, of any model in any format, on one to four chips."""
     model, weights, kv = draw(any_model()), draw(any_format()), draw(any_format())
     chips = draw(st.sampled_from([1, 2, 4]))
     for block in model.blocks:  # as many chips as the query heads divide over
@@ -31,11 +31,14 @@ def any_work(draw: st.DrawFn) -> Work:
     formats: dict[str, Any] = {"weights": weights, "kv": kv, "chips": chips}
     prompt = draw(prompts)
     cached = draw(st.integers(0, prompt - 1))
-    match draw(st.integers(0, 2)):
+    match draw(st.integers(0, 3)):
         case 0:
             return kl.prefill(model, prompt, draw(batches), cached, **formats)
         case 1:
             return kl.decode_step(model, draw(contexts), draw(batches), **formats)
+        case 2:
+            drafted = draw(st.integers(0, 20))
+            return kl.verify_step(model, draw(contexts), drafted, draw(batches), **formats)
         case _:
             return kl.mixed_step(model, prompt, draw(contexts), draw(batches), cached, **formats)
 

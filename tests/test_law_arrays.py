@@ -29,6 +29,12 @@ SIZES: dict[Law, dict[str, tuple[int, list[int]]]] = {
         "batch": (3, [1, 8, 300]),
         "chips": (1, [1, 1, 1]),
     },
+    kl.verify_step: {
+        "context": (3000, [0, 1, 1023, 1024, 1025, 100_000]),
+        "drafted": (5, [0, 1, 4, 200]),
+        "batch": (3, [1, 8, 300]),
+        "chips": (1, [1, 1, 1]),
+    },
     kl.mixed_step: {
         "prompt": (3000, [2001, 4096, 100_000]),
         "context": (3000, [0, 1, 1023, 1024, 1025, 100_000]),

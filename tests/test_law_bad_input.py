@@ -110,6 +110,20 @@ STORED = {
 }
 REPLY = size("reply", "tokens of the reply", 0, 1, [2], 2_000_000)
 
+ACCEPTANCE = Argument([*NO_NUMBER, 1.01, [0.5, 2]], "(?s)acceptance.*the drafts, from 0 to 1")
+DRAFTED = size("drafted", "tokens")
+DRAFT_COST = number("draft_cost", "steps of the large model")
+MOST_DRAFTED = size("most", "tokens", [5], 1001)
+SMALL = kl.model("Llama-2-7B")
+TURN = kl.speculate(LLAMA, SMALL, 10, 5)
+TWO_MODELS = {
+    **{name: each for name, each in PASS.items() if name != "model"},
+    "target": Argument(NO_MODEL, r"(?s)target = .*give a Model"),
+    "draft": Argument([each for each in NO_MODEL if each is not None], "(?s)draft = .*or None"),
+    "context": size("context", "tokens"),
+    "draft_weights": WEIGHTS,
+}
+
 ATTENTION = LLAMA.blocks[0].attention
 WIDE = FeedForward(64)
 
@@ -128,6 +142,11 @@ CALLS: list[tuple[Callable[..., Any], dict[str, Any], dict[str, Argument]]] = [
         kl.decode_step,
         {"model": LLAMA, "context": 10},
         {**PASS, "context": size("context", "tokens")},
+    ),
+    (
+        kl.verify_step,
+        {"model": LLAMA, "context": 10, "drafted": 3},
+        {**PASS, "context": size("context", "tokens"), "drafted": DRAFTED},
     ),
     (
         kl.mixed_step,
@@ -339,6 +358,89 @@ CALLS: list[tuple[Callable[..., Any], dict[str, Any], dict[str, Argument]]] = [
             "chip": CHIP,
             "context": size("context", "tokens", 0),
             "usable": USABLE,
+        },
+    ),
+    (
+        kl.batch_limits,
+        {"model": LLAMA, "chip": ROOMY, "context": 10, "tpot": 0.1},
+        {
+            **{name: each for name, each in PASS.items() if name != "batch"},
+            "chip": CHIP,
+            "context": size("context", "tokens", 0),
+            "tpot": Argument([*OPTIONAL, 0], "tpot.*seconds per token"),
+            "usable": USABLE,
+        },
+    ),
+    (
+        kl.intensity_ceiling,
+        {"model": LLAMA, "context": 10},
+        {
+            **{name: each for name, each in STORED.items() if name != "batch"},
+            "context": size("context", "tokens"),
+        },
+    ),
+    (
+        kl.expected_tokens,
+        {"acceptance": 0.8, "drafted": 5},
+        {"acceptance": ACCEPTANCE, "drafted": DRAFTED},
+    ),
+    (
+        kl.all_accepted,
+        {"acceptance": 0.8, "drafted": 5},
+        {"acceptance": ACCEPTANCE, "drafted": DRAFTED},
+    ),
+    (
+        kl.accepted_lengths,
+        {"acceptance": 0.8, "drafted": 5},
+        {"acceptance": ACCEPTANCE, "drafted": size("drafted", "tokens", [5], 1001)},
+    ),
+    (
+        kl.acceptance_rate,
+        {"tokens": 2.0, "drafted": 3},
+        {
+            "tokens": number("tokens", "pass", 0, 0.99, 4.01, [2.0, 5.0]),
+            "drafted": size("(drafted|tokens)", "tokens", 0, [3, 0]),
+        },
+    ),
+    (
+        kl.speculative_speedup,
+        {"acceptance": 0.8, "drafted": 5, "draft_cost": 0.1},
+        {
+            "acceptance": ACCEPTANCE,
+            "drafted": DRAFTED,
+            "draft_cost": DRAFT_COST,
+            "verify_cost": number("verify_cost", "steps of the large model", 0),
+        },
+    ),
+    (
+        kl.ideal_draft_length,
+        {"acceptance": 0.8, "draft_cost": 0.1},
+        {"acceptance": ACCEPTANCE, "draft_cost": DRAFT_COST, "most": MOST_DRAFTED},
+    ),
+    (
+        kl.speculate,
+        {"target": LLAMA, "draft": SMALL, "context": 10, "drafted": 5},
+        {**TWO_MODELS, "drafted": DRAFTED},
+    ),
+    (
+        kl.draft_length,
+        {"target": LLAMA, "draft": SMALL, "chip": H100, "acceptance": 0.8, "context": 10},
+        {**TWO_MODELS, "chip": CHIP, "acceptance": ACCEPTANCE, "most": MOST_DRAFTED},
+    ),
+    (TURN.time, {"chip": H100}, {"chip": CHIP}),
+    (TURN.draft_cost, {"chip": H100}, {"chip": CHIP}),
+    (TURN.verify_cost, {"chip": H100}, {"chip": CHIP}),
+    (TURN.tpot, {"chip": H100, "acceptance": 0.8}, {"chip": CHIP, "acceptance": ACCEPTANCE}),
+    (TURN.speedup, {"chip": H100, "acceptance": 0.8}, {"chip": CHIP, "acceptance": ACCEPTANCE}),
+    (
+        kl.grouped,
+        {"bits": 4, "group": 128},
+        {
+            "bits": size("bits", "bits per value", 0, 17, [4]),
+            "group": size("group", "values that share a scale", 0, [128]),
+            "scale_bits": size("scale_bits", "bits per scale", [16]),
+            "zero_bits": size("zero_bits", "bits per zero point", [16]),
+            "keeps": Argument([None, 8, "lm_head", ["head"], [None]], "(?s)(keeps|group of).*lm_"),
         },
     ),
     (kl.chip, {"name": "H100 SXM"}, {"name": Argument(NO_NAME, "no chip is called")}),
@@ -609,6 +711,7 @@ def test_the_largest_sizes_give_finite_numbers(model: Model) -> None:
     works = [
         kl.prefill(model, most, batch=most),
         kl.decode_step(model, most, batch=most),
+        kl.verify_step(model, most, most, batch=most),
         kl.mixed_step(model, most, most, most),
         kl.decode_step(model, np.array([0, most]), batch=np.array([1, most])),
     ]

@@ -248,6 +248,38 @@ def test_logits_are_for_the_last_token_only() -> None:
     assert batch.flops == 7 * 2 * 4096 * 128_256
 
 
+@pytest.mark.parametrize("model", MODELS, ids=str)
+def test_with_nothing_drafted_a_checking_pass_is_a_decode_step(model: Model) -> None:
+    assert kl.verify_step(model, 3000, 0, batch=7) == kl.decode_step(model, 3000, batch=7)
+
+
+@pytest.mark.parametrize("model", PLAIN_ATTENTION, ids=str)
+@given(context=contexts, drafted=st.integers(0, 20), batch=batches)
+def test_a_checking_pass_reads_its_tokens_like_a_prompt_but_needs_the_logits_of_each(
+    model: Model, context: int, drafted: int, batch: int
+) -> None:
+    new = drafted + 1
+    verify = kl.verify_step(model, context, drafted, batch)
+    prompt = kl.prefill(model, context + new, batch, cached=context)
+    head = prompt.parts["lm_head"]
+    prompt.parts["lm_head"] = head._replace(flops=new * head.flops)
+    assert_same_work(verify, prompt)
+
+
+@pytest.mark.parametrize("model", PLAIN_ATTENTION, ids=str)
+def test_a_checking_pass_reads_the_notes_once_for_all_its_tokens(model: Model) -> None:
+    one, six = (kl.verify_step(model, 900, drafted, batch=7) for drafted in (0, 5))
+    assert six.kv_bytes - one.kv_bytes == pytest.approx(7 * 5 * model.kv_bytes_per_token())
+
+
+def test_mla_checks_in_the_latent_space() -> None:
+    model = kl.model("DeepSeek-V3")
+    part = kl.verify_step(model, context=1000, drafted=3).parts["attention"]
+    pairs = 1001 + 1002 + 1003 + 1004
+    assert part.flops == 61 * pairs * 2 * 128 * (2 * 512 + 64)
+    assert part.kv_bytes == 61 * 1004 * 576 * 2
+
+
 @pytest.mark.parametrize("model", PLAIN_ATTENTION, ids=str)
 def test_a_mixed_step_is_both_with_the_weights_read_once(model: Model) -> None:
     mixed = kl.mixed_step(model, prompt=2000, cached=1488, context=4096, batch=32)

@@ -55,7 +55,7 @@ def test_every_row_is_joined_to_the_catalogue() -> None:
 
 def test_a_format_without_equal_in_the_library_is_left_open() -> None:
     published = {row.published_weights for row in measurements(weights=None)}
-    assert published == {"MXFP4", "int4", "int4-g32", "nvfp4 MoE + bf16 attention"}
+    assert published == {"MXFP4", "int4", "nvfp4 MoE + bf16 attention"}
 
 
 def test_mxfp4_of_llama_cpp_is_lighter_than_the_format_that_the_model_ships_in() -> None:
@@ -144,3 +144,55 @@ def test_the_outliers_of_that_table_are_not_in_the_file() -> None:
 def test_a_layer_that_was_not_measured_is_refused_by_name() -> None:
     with pytest.raises(kl.UnknownName, match=r"no measured layer is called 'Llama-3.1-8B'"):
         measured.layer_times("Llama-3.1-8B")
+
+
+# --- what the fixes gained ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "gain"),
+    [
+        pytest.param("M0797", "M0799", 1.88, id="Llama-2-7B, one A100"),
+        pytest.param("M0810", "M0819", 1.45, id="Llama-2-70B, eight A100"),
+        pytest.param("X0001", "X0002", 2.47, id="Llama-3.1-8B, llama.cpp"),
+        pytest.param("X0003", "X0004", 0.89, id="Llama-3.1-8B, llama.cpp, prefill"),
+    ],
+)
+def test_four_bits_gain_less_than_the_weights_they_save(
+    before: str, after: str, gain: float
+) -> None:
+    plain, light = measurement(id=before), measurement(id=after)
+    assert (plain.model, plain.chips, plain.metric) == (light.model, light.chips, light.metric)
+    assert light.value / plain.value == pytest.approx(gain, abs=0.005)
+    assert light.weights
+    model = kl.model(light.model)
+    lighter = model.streamed_weight_bytes() / model.streamed_weight_bytes(light.weights)
+    assert gain < 2.5 < 3.1 < lighter < 3.3
+
+
+def test_gpt_fast_beats_the_floor_of_a_pass_only_where_a_pass_gives_more_than_one_token() -> None:
+    """With drafts: 48.4 tokens per second, where the weights can be read 47.4 times (one chip)."""
+    for row in measurements(source="gpt-fast"):
+        assert row.chip
+        assert row.weights
+        assert row.context is not None
+        model, chip = kl.model(row.model), kl.chip(row.chip)
+        step = kl.decode_step(model, row.context, weights=row.weights, chips=row.chips)
+        assert (row.seconds < step.floor(chip)) == ("speculative" in row.engine)
+
+
+@pytest.mark.parametrize(("context", "measured_gain"), [(512, 20.2), (4096, 13.1), (8192, 9.6)])
+def test_32_guests_gain_less_the_longer_their_notes_are(context: int, measured_gain: float) -> None:
+    same: dict[str, str | float] = {"source": PLAIN[1], "model": "Qwen2.5-7B", "prompt": context}
+    one = measurement(metric="decode_tok_s_per_seq", batch=1, **same)
+    many = measurement(metric="decode_tok_s_total", batch=32, **same)
+    gain = many.value / one.value
+    assert gain == pytest.approx(measured_gain, abs=0.05)
+    assert 0.65 < gain / (32 * floor(one) / floor(many)) < 0.9
+
+
+def test_a_second_guest_of_a_mixture_brings_experts_of_its_own() -> None:
+    same: dict[str, str | float] = {"source": PLAIN[1], "model": "gpt-oss-120b", "prompt": 4096}
+    one = measurement(metric="decode_tok_s_per_seq", batch=1, **same)
+    two = measurement(metric="decode_tok_s_total", batch=2, **same)
+    assert two.value / one.value == pytest.approx(1.0, abs=0.01)

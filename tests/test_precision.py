@@ -7,6 +7,7 @@ import pytest
 import kitchenlib as kl
 from kitchenlib.inputs import UnknownName
 from kitchenlib.precision import RATES, TENSORS, rate
+from tests.law_models import H100
 
 #: bits per weight, scales and zero points included
 BITS = {
@@ -17,6 +18,7 @@ BITS = {
     "int8": 8,
     "int4": 4,
     "int4-g128": 4 + (16 + 4) / 128,
+    "int4-g32": 4 + (16 + 16) / 32,
     "mxfp4": 4 + 8 / 32,
     "mxfp4-moe": 4 + 8 / 32,
     "nvfp4": 4 + 8 / 16,
@@ -97,7 +99,7 @@ def test_an_unknown_format_is_refused_by_name(name: object) -> None:
 
 
 def test_a_misspelt_format_finds_its_neighbours() -> None:
-    with pytest.raises(UnknownName, match=r"'int4-g64'.*Did you mean: int4, int4-g128"):
+    with pytest.raises(UnknownName, match=r"'int4-g64'.*Did you mean: int4, .*int4-g128"):
         kl.number_format("int4-g64")
 
 
@@ -117,3 +119,116 @@ def test_gpt_oss_weighs_what_its_files_weigh_only_experts_are_in_mxfp4() -> None
     model = kl.model("gpt-oss-20b")
     matrices = 24 * 32 * 3 * 2880 * 2880
     assert model.weight_bytes("mxfp4-moe") == matrices * 4.25 / 8 + (model.params - matrices) * 2
+
+
+# --- formats of one's own ----------------------------------------------------------------------
+
+LLAMA = kl.model("Llama-2-70B")
+
+#: Four bits as they are stored: bits per weight, gigabytes of a 70B sack, times lighter than bf16.
+FOUR_BITS = [
+    pytest.param(kl.number_format("int4"), 4.0, 34.5, 4.00, id="ideal"),
+    pytest.param(kl.grouped(4, 128), 4.125, 35.6, 3.88, id="group 128, scale"),
+    pytest.param(kl.grouped(4, 128, 16, 4), 4.15625, 35.8, 3.85, id="group 128, 4-bit zero"),
+    pytest.param(kl.grouped(4, 128, 16, 16), 4.25, 36.6, 3.76, id="group 128, 16-bit zero"),
+    pytest.param(kl.grouped(4, 32, 8), 4.25, 36.6, 3.76, id="MXFP4"),
+    pytest.param(kl.grouped(4, 32), 4.5, 38.8, 3.56, id="Q4_0"),
+    pytest.param(kl.grouped(4, 256, 12 * 8 + 2 * 16), 4.5, 38.8, 3.56, id="Q4_K, a super-block"),
+    pytest.param(kl.grouped(4, 16, 8), 4.5, 38.8, 3.56, id="NVFP4"),
+    pytest.param(kl.number_format("Q4_K_M"), 4.8944, 42.2, 3.27, id="Q4_K_M"),
+    pytest.param(kl.grouped(4, 32, 16, 16), 5.0, 43.1, 3.20, id="group 32, 16-bit zero"),
+]
+
+
+@pytest.mark.parametrize(("form", "bits", "gigabytes", "lighter"), FOUR_BITS)
+def test_four_bits_are_never_four_bits(
+    form: kl.Format, bits: float, gigabytes: float, lighter: float
+) -> None:
+    assert form.bits == bits
+    assert LLAMA.params * form.bytes / 1e9 == pytest.approx(gigabytes, abs=0.05)
+    assert 16 / form.bits == pytest.approx(lighter, abs=0.005)
+
+
+def test_catalogue_formats_are_groups_like_any_other() -> None:
+    for name, made in {
+        "int4-g128": kl.grouped(4, 128, 16, 4),
+        "mxfp4": kl.grouped(4, 32, 8),
+        "nvfp4": kl.grouped(4, 16, 8),
+        "int4-g32": kl.grouped(4, 32, 16, 16, keeps=["embedding"]),
+        "Q8_0": kl.grouped(8, 32, keeps=()),
+        "Q4_0": kl.grouped(4, 32, keeps=()),
+    }.items():
+        known = kl.number_format(name)
+        assert (made.bits, made.keeps, made.rates) == (known.bits, known.keeps, known.rates)
+
+
+def test_embedding_and_head_stay_in_16_bit_unless_said_otherwise() -> None:
+    ends = 2 * 32_000 * 8192
+    plain, none, one = (
+        LLAMA.weight_bytes(kl.grouped(3, 64, keeps=keeps))
+        for keeps in (("embedding", "lm_head"), (), ("lm_head",))
+    )
+    assert LLAMA.weight_bytes(kl.grouped(3, 64)) == plain
+    assert plain - none == pytest.approx(ends * (2 - 3.25 / 8))
+    assert plain - one == pytest.approx(ends / 2 * (2 - 3.25 / 8))
+
+
+def test_what_is_no_matrix_is_never_grouped() -> None:
+    norms = 161 * 8192
+    assert LLAMA.tensors["norms"] == norms
+    linear = LLAMA.params - norms
+    assert LLAMA.weight_bytes(kl.grouped(2, 16, keeps=())) == linear * 3 / 8 + norms * 2
+
+
+def test_a_format_of_ones_own_serves_wherever_a_name_does() -> None:
+    own, name = kl.grouped(4, 128, 16, 4), "int4-g128"
+    for law in (
+        lambda form: kl.decode_step(LLAMA, 4096, 8, weights=form, kv=form),
+        lambda form: kl.prefill(LLAMA, 4096, weights=form, kv=form),
+        lambda form: kl.verify_step(LLAMA, 4096, 5, weights=form, kv=form),
+        lambda form: kl.mixed_step(LLAMA, 512, 4096, 8, weights=form, kv=form),
+        lambda form: kl.matmul(3, 8192, 8192, weights=form),
+    ):
+        assert law(own) == law(name)
+    assert LLAMA.weight_bytes(own) == LLAMA.weight_bytes(name)
+    assert LLAMA.streamed_weight_bytes(own) == LLAMA.streamed_weight_bytes(name)
+    assert LLAMA.kv_bytes(4096, own) == LLAMA.kv_bytes(4096, name)
+    assert LLAMA.kv_bytes_per_token(own) == LLAMA.kv_bytes_per_token(name)
+
+
+def test_notes_in_four_bits_have_scales_too() -> None:
+    """One scale and one zero point of 16 bit for the row of each head: 128 values."""
+    notes = kl.grouped(4, 128, 16, 16)
+    assert LLAMA.kv_bytes_per_token("int4") == 327_680 / 4
+    assert LLAMA.kv_bytes_per_token(notes) == 327_680 * 4.25 / 16
+    light = kl.decode_step(LLAMA, 4096, batch=32, kv=notes)
+    assert light.weight_bytes == kl.decode_step(LLAMA, 4096, batch=32).weight_bytes
+
+
+def test_lighter_weights_leave_the_chef_as_slow_as_he_was() -> None:
+    plain, light = (
+        kl.prefill(LLAMA, 4096, weights=form) for form in ("bf16", kl.grouped(4, 128, 16, 4))
+    )
+    assert light.sides(H100)[0] == plain.sides(H100)[0]
+    assert light.floor(H100) == plain.floor(H100)
+
+
+def test_the_name_of_a_format_of_ones_own_tells_its_groups() -> None:
+    assert kl.grouped(3, 64).name == "int3-g64-s16"
+    assert kl.grouped(4, 32, 16, 8).name == "int4-g32-s16-z8"
+
+
+@pytest.mark.parametrize("keeps", ["embedding", None, 8])
+def test_what_stays_in_16_bit_is_a_list_of_names(keeps: object) -> None:
+    with pytest.raises(ValueError, match=r"keeps = .*names of groups of tensors"):
+        kl.grouped(4, 32, keeps=keeps)  # type: ignore[arg-type]
+
+
+def test_a_misspelt_tensor_finds_its_neighbour() -> None:
+    with pytest.raises(UnknownName, match=r"group of tensors.*'head'.*Did you mean: lm_head"):
+        kl.grouped(4, 32, keeps=["head"])
+
+
+def test_more_than_16_bits_are_no_saving() -> None:
+    with pytest.raises(ValueError, match=r"bits = 32 .*from 1 to 16"):
+        kl.grouped(32, 128)
