@@ -88,7 +88,7 @@ def batch_limits(
 
     shape = np.broadcast(before, n).shape
     return BatchLimits(
-        max_batch(model, chip, before, weights, kv, n, usable),  # type: ignore[arg-type]
+        max_batch(model, chip, before, weights, kv, n, usable),
         _whole(_most(memory_bound, shape) + 1),
         _whole(_most(quick_enough, np.broadcast(before, n, seconds).shape)),
     )

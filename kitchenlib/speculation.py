@@ -26,11 +26,11 @@ from kitchenlib.inputs import (
     Number,
     amount,
     broadcastable,
+    chance,
     count,
     dimension,
     instance,
     positive,
-    share,
     wrong,
 )
 from kitchenlib.models import Model
@@ -283,7 +283,7 @@ def draft_length(
 
 
 def _acceptance(value: ArrayLike) -> Number:
-    return share("acceptance", value, "the drafts")
+    return chance("acceptance", value, "accepting a draft")
 
 
 def _drafted(value: ArrayLike) -> Number:

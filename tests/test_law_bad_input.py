@@ -110,7 +110,7 @@ STORED = {
 }
 REPLY = size("reply", "tokens of the reply", 0, 1, [2], 2_000_000)
 
-ACCEPTANCE = Argument([*NO_NUMBER, 1.01, [0.5, 2]], "(?s)acceptance.*the drafts, from 0 to 1")
+ACCEPTANCE = Argument([*NO_NUMBER, 1.01, [0.5, 2]], "(?s)acceptance.*probability.*from 0 to 1")
 DRAFTED = size("drafted", "tokens")
 DRAFT_COST = number("draft_cost", "steps of the large model")
 MOST_DRAFTED = size("most", "tokens", [5], 1001)

@@ -56,7 +56,7 @@ PREDICTIONS = [
         prompt=lambda: (
             "You rent four H100s by the hour, and serve a hundred guests a day, one after the "
             f"other, for {dollars(CHIPS * _paid(RENT))} an hour. You ask the model to be brief, "
-            "and every reply is half as long. What happens to your **bill** at the end of the month?"
+            "and every reply is half as long. What happens to your **bill** at the month's end?"
         ),
         options=[
             Option(
@@ -215,7 +215,7 @@ QUESTIONS = [
             Mistake(
                 "the busy share",
                 lambda: _busy(2048, 32),
-                "That is the share in which the chef cuts. The rest of the dollar pays for waiting.",
+                "That is the share in which the chef cuts. What is left pays for waiting.",
             ),
             Mistake(
                 "no notes",

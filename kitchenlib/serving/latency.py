@@ -25,6 +25,7 @@ from kitchenlib.efficiency import IDEAL, Efficiency, estimate
 from kitchenlib.inputs import Number, broadcastable, count, dimension, positive, wrong
 from kitchenlib.models import Model
 from kitchenlib.phases import decode_step, prefill
+from kitchenlib.precision import AnyFormat
 from kitchenlib.serving.memory import USABLE, demand_fit
 
 LONGEST_REPLY = 1_000_000  # tokens: every step of a reply is calculated
@@ -36,8 +37,8 @@ def ttft(
     prompt: ArrayLike,
     batch: ArrayLike = 1,
     cached: ArrayLike = 0,
-    weights: str = "bf16",
-    kv: str = "bf16",
+    weights: AnyFormat = "bf16",
+    kv: AnyFormat = "bf16",
     compute: str | None = None,
     chips: ArrayLike = 1,
     efficiency: Efficiency = IDEAL,
@@ -57,8 +58,8 @@ def tpot(
     prompt: ArrayLike,
     reply: int,
     batch: ArrayLike = 1,
-    weights: str = "bf16",
-    kv: str = "bf16",
+    weights: AnyFormat = "bf16",
+    kv: AnyFormat = "bf16",
     compute: str | None = None,
     chips: ArrayLike = 1,
     efficiency: Efficiency = IDEAL,
@@ -90,8 +91,8 @@ def request_time(
     reply: int,
     batch: ArrayLike = 1,
     cached: ArrayLike = 0,
-    weights: str = "bf16",
-    kv: str = "bf16",
+    weights: AnyFormat = "bf16",
+    kv: AnyFormat = "bf16",
     compute: str | None = None,
     chips: ArrayLike = 1,
     efficiency: Efficiency = IDEAL,
@@ -126,8 +127,8 @@ def throughput(
     chip: Chip,
     context: ArrayLike,
     batch: ArrayLike = 1,
-    weights: str = "bf16",
-    kv: str = "bf16",
+    weights: AnyFormat = "bf16",
+    kv: AnyFormat = "bf16",
     compute: str | None = None,
     chips: ArrayLike = 1,
     check_fit: bool = False,

@@ -13,7 +13,7 @@ from kitchenlib.inputs import Number, broadcastable, count, instance, share, wro
 from kitchenlib.layers import Block
 from kitchenlib.models import Model
 from kitchenlib.phases import check_division, kv_share
-from kitchenlib.precision import number_format
+from kitchenlib.precision import AnyFormat, number_format
 from kitchenlib.units import human
 
 USABLE = 0.9  # of a chip's memory: the rest goes to activations, buffers and fragments
@@ -23,8 +23,8 @@ def memory_needed(
     model: Model,
     context: ArrayLike,
     batch: ArrayLike = 1,
-    weights: str = "bf16",
-    kv: str = "bf16",
+    weights: AnyFormat = "bf16",
+    kv: AnyFormat = "bf16",
     chips: ArrayLike = 1,
 ) -> Number:
     """Bytes that **each** of the chips must hold: its share of the weights and of every cache.
@@ -46,8 +46,8 @@ def fits(
     chip: Chip,
     context: ArrayLike,
     batch: ArrayLike = 1,
-    weights: str = "bf16",
-    kv: str = "bf16",
+    weights: AnyFormat = "bf16",
+    kv: AnyFormat = "bf16",
     chips: ArrayLike = 1,
     usable: float = USABLE,
 ) -> bool | NDArray[np.bool_]:
@@ -61,8 +61,8 @@ def max_batch(
     model: Model,
     chip: Chip,
     context: ArrayLike,
-    weights: str = "bf16",
-    kv: str = "bf16",
+    weights: AnyFormat = "bf16",
+    kv: AnyFormat = "bf16",
     chips: ArrayLike = 1,
     usable: float = USABLE,
 ) -> Number:
@@ -80,8 +80,8 @@ def demand_fit(
     chip: Chip,
     context: ArrayLike,
     batch: ArrayLike,
-    weights: str,
-    kv: str,
+    weights: AnyFormat,
+    kv: AnyFormat,
     chips: ArrayLike,
     usable: float,
 ) -> None:
@@ -106,7 +106,7 @@ def _available(chip: Chip, usable: float) -> float:
     return float(part) * chip.memory_bytes
 
 
-def _weight_bytes(model: Model, weights: str, n: Number) -> Number:
+def _weight_bytes(model: Model, weights: AnyFormat, n: Number) -> Number:
     """One chip's share of the weights."""
     form = number_format(weights)
     whole = ("norms", "router")  # small, and every chip needs all of them
@@ -125,7 +125,7 @@ def _copied_weights(block: Block, hidden: int, n: Number) -> Number:
     return block.layers * (kv_extra + attention.shared_weights(hidden) * (1 - 1 / n))
 
 
-def _kv_bytes(model: Model, context: ArrayLike, kv: str, n: Number) -> Number:
+def _kv_bytes(model: Model, context: ArrayLike, kv: AnyFormat, n: Number) -> Number:
     """One chip's share of the cache of one sequence."""
     instance("model", model, Model, 'kl.model("Llama-2-70B")')
     tokens = count("context", context, "tokens", least=0)

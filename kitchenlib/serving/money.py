@@ -22,6 +22,7 @@ from kitchenlib.efficiency import IDEAL, Efficiency, estimate
 from kitchenlib.inputs import Number, amount, broadcastable, count, instance, positive, share, wrong
 from kitchenlib.models import Model
 from kitchenlib.phases import decode_step, prefill
+from kitchenlib.precision import AnyFormat
 from kitchenlib.prices import Price
 from kitchenlib.serving.memory import USABLE, demand_fit
 
@@ -40,8 +41,8 @@ def price_per_million(
     prompt: ArrayLike | None = None,
     batch: ArrayLike = 1,
     cached: ArrayLike = 0,
-    weights: str = "bf16",
-    kv: str = "bf16",
+    weights: AnyFormat = "bf16",
+    kv: AnyFormat = "bf16",
     compute: str | None = None,
     chips: ArrayLike = 1,
     efficiency: Efficiency = IDEAL,
@@ -90,8 +91,8 @@ def energy_per_token(
     prompt: ArrayLike | None = None,
     batch: ArrayLike = 1,
     cached: ArrayLike = 0,
-    weights: str = "bf16",
-    kv: str = "bf16",
+    weights: AnyFormat = "bf16",
+    kv: AnyFormat = "bf16",
     compute: str | None = None,
     chips: ArrayLike = 1,
     efficiency: Efficiency = IDEAL,
@@ -210,7 +211,7 @@ def _seconds(
     prompt: ArrayLike | None,
     batch: ArrayLike,
     cached: ArrayLike,
-    formats: tuple[str, str, str | None],
+    formats: tuple[AnyFormat, AnyFormat, str | None],
     n: Number,
     efficiency: Efficiency,
 ) -> tuple[Number, Number, Number | None]:
