@@ -110,6 +110,18 @@ class Chip:
         """The name as it is shown: with a mark where the row is not fully verified."""
         return self.name if self.verified else f"{self.name}*"
 
+    @property
+    def short(self) -> str:
+        """The name without what stands in brackets or repeats its maker."""
+        name = self.name.split(" (")[0]
+        kept = self.vendor in ("Apple", "Groq")  # there the maker is how one knows the chip
+        return name if kept else name.removeprefix(f"{self.vendor} ")
+
+    @property
+    def short_label(self) -> str:
+        """`short`, with a mark where the row is not fully verified."""
+        return self.short if self.verified else f"{self.short}*"
+
     def __repr__(self) -> str:
         peaks = ", ".join(f"{rate} {human(peak, 'FLOP/s', 4)}" for rate, peak in self.peaks.items())
         memory = "" if self.memory_bytes is None else f", {self.memory_bytes / GB:.1f} GB memory"

@@ -111,7 +111,7 @@ def test_fp16_multiplies_at_the_16_bit_peak() -> None:
 
 def test_aliases_lead_to_rows_and_hide_none() -> None:
     aliases = data.rows("aliases.csv")
-    assert len(aliases) == len({(row["kind"], row["alias"]) for row in aliases}) == 39
+    assert len(aliases) == len({(row["kind"], row["alias"]) for row in aliases}) == 38
     for row in aliases:
         catalogue: Any = {"chip": kl.chip, "model": kl.model}[row["kind"]]
         assert catalogue(row["alias"]) is catalogue(row["name"])
@@ -350,6 +350,17 @@ def test_no_matmul_reaches_the_peak() -> None:
     assert all(kl.chip(row["chip"]).name == row["chip"] for row in measured)
     with pytest.raises(KeyError, match=r"measured matmul ceiling is called 'L4'"):
         kl.matmul_ceiling("L4")
+
+
+def test_a_short_name_drops_brackets_and_the_makers_name_and_keeps_its_mark() -> None:
+    names = ("TPU v6e (Trillium)", "Intel Xeon Platinum 8480+ (56c, AMX)", "Apple M1")
+    assert [kl.chip(name).short for name in names] == ["TPU v6e", "Xeon Platinum 8480+", "Apple M1"]
+    marked = ("NVIDIA DGX Spark (GB10)", "TPU v6e (Trillium)", "Apple M4 Max (40-core)")
+    assert [kl.chip(name).short_label for name in marked] == [
+        "DGX Spark*",
+        "TPU v6e",
+        "Apple M4 Max*",
+    ]
 
 
 # --- the files ---------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from matplotlib.text import Text
 from PIL import Image
 
 import kitchenlib as kl
-from kitchenlib.plots import explorer, figures, layer, ratio, ridges, style, welcome
+from kitchenlib.plots import explorer, figures, layer, ratio, style, welcome
 from kitchenlib.plots.explorer import RooflineStage, Setting
 from kitchenlib.plots.style import Picture
 
@@ -387,12 +387,6 @@ def test_percentages_keep_what_matters():
     shares = (0.00338, 0.0271, 0.105, 0.998, 0.99969, 1.0, 1.62, 21.07)
     shown = [style.percent(share) for share in shares]
     assert shown == ["0.3%", "2.7%", "10%", "99.8%", "100%", "100%", "162%", "2,107%"]
-
-
-def test_a_short_name_drops_brackets_and_the_makers_name():
-    names = ("TPU v6e (Trillium)", "Intel Xeon Platinum 8480+ (56c, AMX)", "Apple M1")
-    short = [ridges._short(kl.chip(name)) for name in names]
-    assert short == ["TPU v6e", "Xeon Platinum 8480+", "Apple M1"]
 
 
 # --- moving ------------------------------------------------------------------------------------

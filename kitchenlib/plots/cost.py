@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.text import Text
 from numpy.typing import ArrayLike
 
 from kitchenlib.chips import Chip
@@ -105,13 +104,6 @@ def listed(hour: ChipHour) -> str:
     return hour.source.split(" ")[0].removeprefix("github:")
 
 
-def plain_dollars(picture: Picture) -> None:
-    """Dollar signs are dollar signs: between two of them matplotlib would set mathematics."""
-    for text in picture.findobj(Text):
-        assert isinstance(text, Text)
-        text.set_parse_math(False)
-
-
 def _usd(hour: ChipHour) -> float:
     assert hour.usd is not None  # `rented` asked
     return hour.usd
@@ -133,7 +125,6 @@ def _kitchen(model: Model | None, hour: ChipHour | None, chips: int) -> _Kitchen
 def _foot(picture: Picture, kitchen: _Kitchen, last: str) -> None:
     mark = "" if kitchen.chip.verified else " * not fully verified."
     source(picture, f"{kitchen.paid}.\n{last}{mark}")
-    plain_dollars(picture)
 
 
 # --- one guest alone ---------------------------------------------------------------------------

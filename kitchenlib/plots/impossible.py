@@ -36,7 +36,6 @@ from kitchenlib.plots.style import (
     source,
     write,
 )
-from kitchenlib.plots.two_numbers import short
 from kitchenlib.units import significant
 
 
@@ -54,7 +53,6 @@ class Claim(NamedTuple):
         origin: who says so; rows of one origin stand under it.
         said: model and format as they were published, if under other names.
         source: where.
-        note: what else must be said.
     """
 
     speed: float
@@ -68,7 +66,6 @@ class Claim(NamedTuple):
     origin: str = "Yours"
     said: str = ""
     source: str = ""
-    note: str = ""
 
     @property
     def roof(self) -> float:
@@ -95,14 +92,13 @@ class Claim(NamedTuple):
         return bool(found)
 
 
-def published(row: Measurement, weights: str | None = None) -> Claim:
+def published(row: Measurement) -> Claim:
     """The claim that a measured row makes.
 
     Args:
-        row: of "decode_tok_s_per_seq" or "decode_tok_s_total", with a chip.
-        weights: a format no heavier than the published one, where the library lacks that one.
+        row: of "decode_tok_s_per_seq" or "decode_tok_s_total", with a chip and a format.
 
-    Raises ``ValueError`` for a row of another kind, or without a format.
+    Raises ``ValueError`` for a row of another kind, or in a format that the library lacks.
     """
     instance("row", row, Measurement, 'measurement(id="M0797")')
     if not row.metric.startswith("decode_tok_s") or row.chip is None:
@@ -110,18 +106,16 @@ def published(row: Measurement, weights: str | None = None) -> Claim:
             f"{row.id} is a {row.metric} on {row.published_chip}: give a row of tokens per second "
             "written, on a chip that is named"
         )
-    known = weights or row.weights
-    if known is None:
+    if row.weights is None:
         raise ValueError(
-            f"the library has no format {row.published_weights!r}: name one that is no heavier, "
-            "for example weights='int4'"
+            f"the library has no format {row.published_weights!r}, so {row.id} has no roof: give a "
+            "row whose weights are in one of kl.formats()"
         )
-    lighter = f"{row.published_weights} is counted as {weights}, which is lighter"
     return Claim(
         speed=row.value,
         model=row.model,
         chip=row.chip,
-        weights=known,
+        weights=row.weights,
         chips=row.chips,
         guests=row.batch,
         together=row.metric.endswith("total"),
@@ -129,7 +123,6 @@ def published(row: Measurement, weights: str | None = None) -> Claim:
         origin=_MEASURED,
         said=f"{row.published_model}, {row.published_weights}",
         source=row.locator.split(" ")[0].removeprefix("github:"),
-        note=lighter if weights else "",
     )
 
 
@@ -147,7 +140,7 @@ CLAIMS = (
     _INVENTED,
     *(_INVENTED._replace(origin=_CHANGED, **change) for change in _CHANGES),
     published(measurement(id="M0797")),  # gpt-fast
-    published(measurement(id="M0819"), weights="int4"),
+    published(measurement(id="M0819")),
     published(measurement(id="M0072")),  # llama.cpp, two chips of one table
     published(measurement(id="M0750")),
 )
@@ -218,7 +211,7 @@ def _title(first: Claim) -> str:
 
 
 def _chips(each: Claim) -> str:
-    return f"{'one' if each.chips == 1 else each.chips} {short(chip_called(each.chip))}"
+    return f"{'one' if each.chips == 1 else each.chips} {chip_called(each.chip).short_label}"
 
 
 def _guests(each: Claim) -> str:
@@ -257,7 +250,6 @@ def _in_words(each: Claim) -> str:
 def _sources(claims: Sequence[Claim]) -> str:
     tables = "; ".join(dict.fromkeys(each.source for each in claims if each.source))
     notes = ["One token a pass: speculation writes several, and may pass the roof"]
-    notes += dict.fromkeys(each.note for each in claims if each.note)
     if not all(chip_called(each.chip).verified for each in claims):
         notes.append("* Not fully verified")
     return ". ".join(notes) + (f".\nMeasured: {tables}." if tables else ".")

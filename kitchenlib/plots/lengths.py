@@ -27,13 +27,13 @@ from kitchenlib.plots.style import (
     SACK,
     WIDTH,
     Picture,
-    Role,
     canvas,
     claim,
     counts,
     end_label,
     grid,
     in_style,
+    label_ends,
     log_axis,
     panel,
     percent,
@@ -145,17 +145,7 @@ def _flood_times(
         (attention[-1], "attention", NOTES),
         ((whole - attention)[-1], "matrices", SACK),
     ]
-    _label_ends(ax, lengths[-1], ends)
-
-
-def _label_ends(ax: Axes, x: float, ends: list[tuple[float, str, Role]]) -> None:
-    """Names at the ends of lines, from the top, moved down where they would touch."""
-    figure, above = ax.figure, np.inf
-    for y, text, role in sorted(ends, key=lambda end: end[0], reverse=True):
-        at = ax.transData.transform((x, y))[1] * 72 / figure.dpi
-        moved = min(at, above - 13)
-        end_label(ax, x, y, text, role, dx=7, dy=moved - at)
-        above = moved
+    label_ends(ax, lengths[-1], ends)
 
 
 def _flood_shares(

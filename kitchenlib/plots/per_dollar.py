@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +14,7 @@ from kitchenlib.efficiency import Efficiency, efficiency
 from kitchenlib.inputs import instance, unknown_name
 from kitchenlib.models import Model
 from kitchenlib.models import model as model_called
-from kitchenlib.plots.cost import listed, plain_dollars, rented, where
+from kitchenlib.plots.cost import listed, rented, where
 from kitchenlib.plots.style import (
     CHEF,
     INK,
@@ -36,7 +34,7 @@ from kitchenlib.plots.style import (
 )
 from kitchenlib.prices import ChipHour, chip_hours
 from kitchenlib.serving import max_batch, price_per_million
-from kitchenlib.units import TB, TFLOP, GiB, dollars, significant
+from kitchenlib.units import TB, TFLOP, dollars, significant
 
 
 class Order(NamedTuple):
@@ -167,7 +165,6 @@ def per_dollar(
     for i, row in enumerate(rows):
         _line(ax, top - _ROW * i, row, _best(rows))
     source(picture, "\n".join(foot))
-    plain_dollars(picture)
     return picture
 
 
@@ -196,15 +193,7 @@ def _known() -> list[ChipHour]:
 
 def _cheapest() -> list[ChipHour]:
     """The cheapest price of each chip."""
-    return list({(hour.chip, _chip(hour).memory_bytes): hour for hour in _known()}.values())
-
-
-def _chip(hour: ChipHour) -> Chip:
-    """The rented chip, with the memory that the price's own name of it gives ("V100 16GB")."""
-    chip, said = rented(hour), re.search(r"(\d+)GB", hour.published_chip)
-    if said is None or chip.memory_bytes is None:
-        return chip
-    return replace(chip, memory_bytes=min(chip.memory_bytes, int(said[1]) * GiB))
+    return list({hour.chip: hour for hour in _known()}.values())
 
 
 def _rows(
@@ -224,7 +213,7 @@ def _rows(
 
 
 def _row(model: Model, hour: ChipHour, orders: Sequence[Order], plan: Efficiency) -> _Row:
-    chip = _chip(hour)
+    chip = rented(hour)
     return _Row(hour, chip, tuple(_served(model, chip, hour, order, plan) for order in orders))
 
 

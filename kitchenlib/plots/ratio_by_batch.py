@@ -33,6 +33,7 @@ from kitchenlib.plots.style import (
     end_label,
     grid,
     in_style,
+    label_ends,
     log_axis,
     panel,
     percent,
@@ -166,7 +167,8 @@ def ratio_by_batch(
     _band(ax, sheets)
     for curve in curves:
         _line(ax, curve, guests, sheets.median)
-    _label_ends(ax, curves)
+    ends = [(float(c.ratios[-1]), c.named.name, c.look.role) for c in curves]
+    label_ends(ax, _MOST, ends, dx=10)
     _table(canvas(picture), curves, guests, f"{sheets.middle} times\nwith", met)
     mark = "" if chip.verified else " * not fully verified."
     source(picture, f"{found}.\nConsistent with, not explained by. {alone}{mark}")
@@ -241,16 +243,6 @@ def _line(ax: Axes, curve: _Curve, guests: Sequence[int], median: float) -> None
         low = ax.get_ylim()[0]
         ax.plot([met, met], [low, median], color=role.ink, linewidth=1.0, linestyle=":")
         end_label(ax, met, low, f"{met}", role, dx=-4, dy=9, ha="right", weight="bold")
-
-
-def _label_ends(ax: Axes, curves: Sequence[_Curve]) -> None:
-    """Names at the ends of lines, from the top, moved down where they would touch."""
-    above = np.inf
-    for curve in sorted(curves, key=lambda curve: -curve.ratios[-1]):
-        end = curve.ratios[-1]
-        at = ax.transData.transform((_MOST, end))[1] * 72 / ax.figure.dpi
-        above = min(at, above - 13)
-        end_label(ax, _MOST, end, curve.named.name, curve.look.role, dx=10, dy=above - at)
 
 
 # --- the table ---------------------------------------------------------------------------------

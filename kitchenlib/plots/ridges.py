@@ -42,12 +42,6 @@ _MEMORIES = (
 )
 
 
-def _short(chip: Chip) -> str:
-    """The chip's name without what stands in brackets or repeats its maker."""
-    name = chip.name.split(" (")[0]
-    return name if chip.vendor in ("Apple", "Groq") else name.removeprefix(f"{chip.vendor} ")
-
-
 def _list_axis(ax: Axes, names: Sequence[str]) -> None:
     """A name for every row, and no line beside them."""
     ax.set_yticks(range(len(names)), names, size=SMALL)
@@ -69,7 +63,7 @@ def ridges(rate: str = "bf16") -> Picture:
     high, low = known[0].ridge(rate), known[-1].ridge(rate)
     title = f"At one cut per crumb every chef waits: ridges run from {low:.0f} to {high:.0f}"
     said = " ".join(
-        f"{heading}: {', '.join(f'{_short(c)} {c.ridge(rate):.0f}' for c in group)}."
+        f"{heading}: {', '.join(f'{c.short} {c.ridge(rate):.0f}' for c in group)}."
         for heading, group in groups.items()
     )
     at = "16 bit, Apple and the laptop in 32" if rate == "bf16" else rate
@@ -91,7 +85,7 @@ def _column(ax: Axes, group: Sequence[Chip], rate: str) -> None:
         end_label(ax, ridge, row, f"{ridge:.0f}", size=SMALL)
     log_axis(ax.xaxis, (1, 10, 100, 1000), ("1", "10", "100", "1,000"), "")
     ax.set(xlim=(0.8, 1800), ylim=(20.6, -0.7))  # the same height of a row in every column
-    _list_axis(ax, [_short(chip) for chip in group])
+    _list_axis(ax, [chip.short for chip in group])
     ax.axvline(1, color=INK, linewidth=1.0, linestyle=(0, (4, 2)))
 
 
@@ -153,7 +147,7 @@ def ridges_by_format() -> Picture:
     known = sorted((c for c in chips() if {"fp8", "int8", "fp4"} & set(c.peaks)), key=Chip.ridge)
     doubled = sum(any(abs(_gain(c, rate) - 2) < 0.05 for rate in ("fp8", "int8")) for c in known)
     title = f"Halve the bits of the maths and the ridge doubles, on {doubled} of {len(known)} chips"
-    said = "; ".join(f"{_short(c)} {_in_words(c)}" for c in reversed(known))
+    said = "; ".join(f"{c.short} {_in_words(c)}" for c in reversed(known))
     picture = Picture(WIDTH, 6.5, alt=f"{title}. Ridges in FLOP per byte. {said}.")
     claim(picture, title, "Ridge in FLOP per byte by number format of the maths, log scale")
     shown = [c for c in known if c.ridge() >= _AXIS_FROM]
@@ -161,12 +155,12 @@ def ridges_by_format() -> Picture:
     ticks = (50, 100, 200, 500, 1000, 2000)
     log_axis(ax.xaxis, ticks, counts(ticks), "")
     ax.set(xlim=(_AXIS_FROM, 2600), ylim=(-0.8, len(shown) - 0.3))
-    _list_axis(ax, [_marked(c) for c in shown])
+    _list_axis(ax, [c.short_label for c in shown])
     grid(ax, "x")
     for row, chip in enumerate(shown):
         _dumbbell(ax, row, chip)
     _format_key(picture)
-    far = "; ".join(f"{_marked(c)}: {_in_words(c)}" for c in known if c not in shown)
+    far = "; ".join(f"{c.short_label}: {_in_words(c)}" for c in known if c not in shown)
     notes = ["× is the farthest mark over 16 bit", "* not fully verified"]
     source(picture, " · ".join([*notes, f"left of the axis: {far}"] if far else notes))
     return picture
@@ -175,10 +169,6 @@ def ridges_by_format() -> Picture:
 def _gain(chip: Chip, rate: str) -> float:
     """The ridge at `rate` over the ridge in 16 bit; 0 where the chip lacks the rate."""
     return chip.peaks.get(rate, 0.0) / chip.peak()
-
-
-def _marked(chip: Chip) -> str:
-    return _short(chip) + ("" if chip.verified else "*")
 
 
 def _in_words(chip: Chip) -> str:

@@ -36,7 +36,6 @@ from kitchenlib.plots.style import (
     source,
     write,
 )
-from kitchenlib.plots.two_numbers import short
 from kitchenlib.units import human
 
 GUESTS = (1, 8, 32, 128)
@@ -85,7 +84,7 @@ def empty_seats(
     trips = [_trip(model, chip, number, notes) for number in guests]
     full = _trip(model, chip, seats, notes).bare
     title = f"{_who(guests[0])} pay{'s' * (guests[0] == 1)} for a train of {seats} seats"
-    who = f"{model.name}, one {short(chip)}, 16 bit"
+    who = f"{model.name}, one {chip.short_label}, 16 bit"
     lead = f"{who}. One trip of the sack could serve {_who(seats)} in the same time"
     longer = f"A full train takes {human(full.time, 's')}, notes not counted"
     said = " ".join(_in_words(trip, seats, notes) for trip in trips)

@@ -18,7 +18,7 @@ from kitchenlib.efficiency import efficiency
 from kitchenlib.inputs import Number, dimension, instance
 from kitchenlib.models import model
 from kitchenlib.plots import scenery
-from kitchenlib.plots.sheets import LIST, NO_MATHS, cached_shares, listed, ratios
+from kitchenlib.plots.sheets import LIST, cached_shares, listed, ratios
 from kitchenlib.plots.style import (
     INK,
     LEAD,
@@ -246,7 +246,7 @@ def _sheet(paper: Axes, y: float, row: SheetPrice) -> None:
 
 def _value(paper: Axes, x: float, y: float, value: str, room: float) -> None:
     """A value in its cell: bold on one line, or small on several where it is long."""
-    look: dict[str, Any] = {"weight": "bold", "va": "center", **NO_MATHS}
+    look: dict[str, Any] = {"weight": "bold", "va": "center"}
     text = write(paper, x, y, value, **look)
     if _width(text) > room:
         lines = textwrap.wrap(value, int(room / 0.075), break_on_hyphens=False)
@@ -317,19 +317,19 @@ def _receipt(paper: Axes, top: float, order: _Order) -> None:
         y -= 0.27
         write(paper, left, y, line.name)
         text = f"{line.tokens:,} × {listed(line.price)}"
-        write(paper, middle, y, text, ha="right", **NO_MATHS)
-        write(paper, right, y, dollars(line.many), ha="right", **NO_MATHS)
+        write(paper, middle, y, text, ha="right")
+        write(paper, right, y, dollars(line.many), ha="right")
     y -= 0.12
     paper.plot([left, right], [y, y], color=INK, linewidth=1.0)
     y -= 0.24
     strong: dict[str, Any] = {"weight": "bold", "size": LEAD}
     write(paper, left, y, "together", **strong)
     total = dollars(_MANY * order.bill)
-    write(paper, right, y, total, ha="right", **strong, **NO_MATHS)
+    write(paper, right, y, total, ha="right", **strong)
     y -= 0.4
     for name, bill in _what_if(order):
         write(paper, left, y, name)
-        write(paper, right, y, dollars(_MANY * bill), ha="right", **NO_MATHS)
+        write(paper, right, y, dollars(_MANY * bill), ha="right")
         y -= 0.25
 
 
@@ -456,7 +456,7 @@ def _blanks(paper: Axes, top: float) -> None:
     _heading(paper, _LEFT, top, "Your row, your request, your bill")
     for i, line in enumerate(_LINES):
         y, x = top - 0.36 - 0.34 * i, _LEFT
-        drawn = [write(paper, x, y, label, size=SMALL + 0.5, **NO_MATHS) for label, _ in line]
+        drawn = [write(paper, x, y, label, size=SMALL + 0.5) for label, _ in line]
         widths = [_width(label) + 0.06 for label in drawn]
         room = _RIGHT - _LEFT - sum(widths) - 0.1 * (len(line) - 1)
         for label, width, (_, share) in zip(drawn, widths, line, strict=True):

@@ -35,7 +35,6 @@ from kitchenlib.prices import SheetPrice, sheet_price, sheet_prices
 
 LIST = "github.com/simonw/llm-prices@723ef0b (2026-08-05)"
 _READ = f"Sheets read by hand (2025 to 2026-11) and {LIST}"
-NO_MATHS: dict[str, Any] = {"parse_math": False}  # a dollar sign is a dollar sign
 
 
 def listed(value: float) -> str:
@@ -191,7 +190,7 @@ def _example(
     lines = [f"{row.model}\n{_in_words(row).removeprefix(row.model).strip()}" for row in rows]
     write(ax, x, y, name, weight="bold", size=SMALL, va="bottom", ha=ha)
     text = "\n".join([*lines, rows[0].when])
-    write(ax, x, y - 0.5, text, size=SMALL, va="top", ha=ha, color=INK, **NO_MATHS)
+    write(ax, x, y - 0.5, text, size=SMALL, va="top", ha=ha, color=INK)
 
 
 # --- what else changes a price -----------------------------------------------------------------
@@ -348,7 +347,7 @@ def _peak_panel(picture: Picture, peaks: Sequence[_Peak], name: str) -> None:
         ax.stairs(prices, edges, baseline=None, color=WAITER.fill, linewidth=2.2)
         text = f"{off.model.split(' (')[0]}\n{listed(prices[0])} → {listed(prices[1])}"
         look: dict[str, Any] = {"ha": "right", "color": WAITER.ink, "linespacing": 1.25}
-        write(ax, 23.8, prices[0] + 0.12, text, size=SMALL, **look, **NO_MATHS)
+        write(ax, 23.8, prices[0] + 0.12, text, size=SMALL, **look)
 
 
 def _condition(peaks: Sequence[_Peak]) -> str:

@@ -62,6 +62,7 @@ _SETTINGS: dict[str, Any] = {
     "font.size": TEXT,
     "text.color": INK,
     "text.hinting": "none",
+    "text.parse_math": False,  # a dollar sign is a dollar sign
     "axes.labelcolor": INK,
     "axes.labelsize": TEXT,
     "axes.edgecolor": MUTED,
@@ -252,6 +253,15 @@ def end_label(
     offset = (style.pop("dx", 6), style.pop("dy", 0))
     style = {"color": role.ink, "size": TEXT, "va": "center", "linespacing": 1.15, **style}
     return ax.annotate(text, (x, y), offset, textcoords="offset points", **style)
+
+
+def label_ends(ax: Axes, x: float, ends: Iterable[tuple[float, str, Role]], dx: float = 7) -> None:
+    """Names at the ends (x, y) of lines, from the top, moved down where they would touch."""
+    above = np.inf
+    for y, text, role in sorted(ends, key=lambda end: end[0], reverse=True):
+        at = ax.transData.transform((x, y))[1] * 72 / ax.figure.dpi
+        above = min(at, above - 13)
+        end_label(ax, x, y, text, role, dx=dx, dy=above - at)
 
 
 # --- axes --------------------------------------------------------------------------------------

@@ -197,16 +197,8 @@ def _crossed(points: Sequence[_Numbers]) -> int:
     return int(np.sum((first[:, None] < first) & (speed[:, None] < speed)))
 
 
-def short(chip: Chip) -> str:
-    """The chip's label without what stands in brackets or repeats its maker."""
-    name = chip.name.split(" (")[0]
-    if chip.vendor not in ("Apple", "Groq"):
-        name = name.removeprefix(f"{chip.vendor} ")
-    return name if chip.verified else f"{name}*"
-
-
 def _short(point: _Numbers) -> str:
-    return short(point.chip)
+    return point.chip.short_label
 
 
 def _ratio(ratio: float) -> str:

@@ -149,7 +149,8 @@ class Stop(NamedTuple):
     question: str
 
 
-READY = ("00_welcome", "01_ratio", "02_prefill_vs_decode")  #: the notebooks that exist
+#: The notebooks that exist.
+READY = ("00_welcome", "01_ratio", "02_prefill_vs_decode", "03_price_paradox")
 ROOM, PITCH = (2.64, 1.56), (2.86, 2.02)  # inches: a room on the map, and from one to the next
 
 STOPS = (
