@@ -22,11 +22,16 @@ import ipywidgets as w  # type: ignore[import-untyped]
 
 from kitchenlib import precision
 from kitchenlib.chips import chip, chips
+from kitchenlib.efficiency import efficiencies
 from kitchenlib.inputs import find, wrong
 from kitchenlib.models import model, models
+from kitchenlib.plots import billing
+from kitchenlib.plots.bill import BillStage
+from kitchenlib.plots.billing import Bill
 from kitchenlib.plots.explorer import PHASES, WORKED, RooflineStage, Setting
 from kitchenlib.plots.style import Stage
 from kitchenlib.plots.welcome import GUESTS, Taste
+from kitchenlib.units import dollars
 
 _WAIT = 0.005  # seconds: long enough to skip what a dragged slider has overtaken, too short to see
 _LABEL = {"description_width": "12em"}
@@ -79,6 +84,12 @@ class Sizes(w.HBox):
 def powers_of_two(least: int, most: int) -> tuple[int, ...]:
     """1, 2, 4, ...: the powers of two from `least` to `most`."""
     return tuple(2**k for k in range(least.bit_length() - 1, most.bit_length()))
+
+
+def one_two_five(most: int) -> tuple[int, ...]:
+    """1, 2, 5, 10, 20, 50, ...: round numbers up to `most`."""
+    sizes = (digit * 10**k for k in range(len(str(most))) for digit in (1, 2, 5))
+    return tuple(size for size in sizes if size <= most)
 
 
 class Later:
@@ -140,8 +151,7 @@ class Explorer:
         }
         self._image, self._words = w.HTML(), w.HTML()
         self._later = Later(self.draw, _WAIT)
-        rows = w.Box(list(controls.values()), layout={"display": "flex", "flex_flow": "row wrap"})
-        self.view = explorer_box(rows, self._image, self._words)
+        self.view = explorer_box(*self.arranged(controls), self._image, self._words)
         for control in self.controls.values():
             control.observe(self._later.changed, "value")
         self.draw()
@@ -149,6 +159,10 @@ class Explorer:
     def move(self, **values: Any) -> Mapping[str, str]:
         """Move the stage to `values`; the numbers to be told below the picture."""
         raise NotImplementedError
+
+    def arranged(self, controls: Mapping[str, w.Dropdown | Sizes]) -> list[w.Widget]:
+        """The `controls` as they stand above the picture."""
+        return [_row(controls.values())]
 
     @property
     def values(self) -> dict[str, Any]:
@@ -178,6 +192,11 @@ class Explorer:
 
     def __repr__(self) -> str:
         return self.stage.picture.alt
+
+
+def _row(controls: Iterable[w.Widget]) -> w.Box:
+    """Controls side by side, in as many lines as it takes."""
+    return w.Box(list(controls), layout={"display": "flex", "flex_flow": "row wrap"})
 
 
 def _image(stage: Stage) -> str:
@@ -254,3 +273,93 @@ class TasteExplorer(Explorer):
     def move(self, **values: Any) -> Mapping[str, str]:
         self.stage.serve(**values)
         return self.stage.facts(**values)
+
+
+class BillExplorer(Explorer):
+    """Your workload, a kitchen of your own, a price sheet: both bills, and from when it pays.
+
+    Args:
+        setting: keywords of `kitchenlib.plots.billing.Bill`: requests, prompt, cached, reasoning,
+            reply; model, weights, chip, chips, batch, occupancy, efficiency; sheet.
+
+    Raises `UnknownName` that lists near matches for a name that is not offered, ``ValueError``
+    that lists the choices for a value that the control does not offer.
+    """
+
+    stage: BillStage
+
+    #: Headings, and the controls below each.
+    groups: Mapping[str, str] = {
+        "your guests": "requests prompt cached reasoning reply",
+        "your kitchen": "model weights chip chips batch occupancy efficiency",
+        "the price sheet": "sheet",
+    }
+
+    def __init__(self, **setting: Any) -> None:
+        for name in setting:
+            find("setting of the explorer", name, dict.fromkeys(Bill._fields))
+        start = billing.WORKED._replace(**setting)
+        chip_hour = _offered("chip-hour", start.chip, billing.rented())
+        sheet = _offered("price sheet", start.sheet, billing.sheets())
+        named = [each.name for each in efficiencies()]
+        controls = {
+            "requests": Sizes("requests a day", one_two_five(10_000_000), start.requests),
+            "prompt": Sizes("prompt (tokens)", one_two_five(100_000), start.prompt),
+            "cached": menu("cached (of the prompt)", _shares(*billing.CACHED), start.cached),
+            "reasoning": menu("reasoning (tokens)", _sizes(*billing.REASONING), start.reasoning),
+            "reply": Sizes("reply (tokens)", one_two_five(10_000), start.reply),
+            "model": menu("model", billing.MODELS, model(start.model).name),
+            "weights": menu("weights (format)", billing.WEIGHTS, start.weights),
+            "chip": menu("chip, dollars an hour", _chip_hours(), chip_hour),
+            "chips": menu("chips together", (1, 2, 4, 8), start.chips),
+            "batch": Sizes("guests (batch)", powers_of_two(1, 1024), start.batch),
+            "occupancy": menu(
+                "occupied (of the time)", _shares(*billing.OCCUPANCY), start.occupancy
+            ),
+            "efficiency": menu("efficiency", named, start.efficiency),
+            "sheet": menu("price sheet, its date", _sheets(), sheet),
+        }
+        for name in ("chip", "sheet"):
+            controls[name].layout = {"width": "46em", "max_width": "100%"}
+        super().__init__(BillStage(), controls)
+
+    def move(self, **values: Any) -> Mapping[str, str]:
+        bill = Bill(**values)
+        self.stage.show(bill)
+        return bill.facts()
+
+    def arranged(self, controls: Mapping[str, w.Dropdown | Sizes]) -> list[w.Widget]:
+        return [
+            part
+            for heading, names in self.groups.items()
+            for part in (
+                w.HTML(f"<b>{heading}</b>"),
+                _row(controls[name] for name in names.split()),
+            )
+        ]
+
+
+def _offered(kind: str, name: object, offered: Iterable[str]) -> str:
+    """The one of the `offered` names that `name` stands for; `UnknownName` lists near ones."""
+    return find(kind, name, {each: each for each in offered})
+
+
+def _shares(*shares: float) -> list[tuple[str, float]]:
+    return [(f"{share:.0%}", share) for share in shares]
+
+
+def _sizes(*sizes: int) -> list[tuple[str, int]]:
+    return [(f"{size:,}", size) for size in sizes]
+
+
+def _chip_hours() -> list[tuple[str, str]]:
+    """Every chip-hour to choose: whose chip, its price and its date."""
+    return [
+        (f"{name}: {dollars(row.usd or 0)}{billing.doubt(row)}, {row.date}", name)
+        for name, row in billing.rented().items()
+    ]
+
+
+def _sheets() -> list[tuple[str, str]]:
+    """Every price sheet to choose, with its date."""
+    return [(f"{name}: {each.row.when}", name) for name, each in billing.sheets().items()]

@@ -14,7 +14,7 @@ EVERYDAY = {
     "the kitchen", "words and numbers that go in", "work and speed", "serving a model", "chips",
     "batch", "byte", "context", "layer", "prompt", "weight", "cut", "peak",
 }  # fmt: skip
-_CODE = re.compile(r"`[^`]*`|\$[^$]*\$")
+_CODE = re.compile(r"`[^`]*`|(?<!\\)\$[^$]*(?<!\\)\$")  # `\$2.95` is a price, no mathematics
 _LINK = re.compile(r"\[([^\[\]]+)\](?:\[([^\[\]]+)\]|\([^)]*\))?")
 PAGES = [p for p in sources.sources(NOTEBOOKS) if p.stem != sources.GLOSSARY]
 
@@ -54,3 +54,4 @@ def test_a_term_without_a_link_is_found() -> None:
     assert unlinked("The roofline is a picture.") == ["Roofline"]
     assert unlinked("The [roofline] is a picture, the roofline of a chip.") == []
     assert unlinked("The roofline comes first, the [roofline] later.") == ["Roofline"]
+    assert unlinked(_CODE.sub("", r"Between \$2 the [roofline] and \$3: a roofline.")) == []

@@ -40,42 +40,46 @@ def _hundredfold() -> str:
     return min(near, key=lambda name: abs(math.log(near[name] / ratio)))
 
 
-def _bill_for_half() -> str:
-    """The bill of a month with half the tokens, over the one before: a kitchen is rented."""
+def _token_of_half() -> str:
+    """What a written token costs once replies are half as long: a kitchen is rented."""
+    rent, replies = CHIPS * _paid(RENT), 100
     price = kl.price_per_million(LLAMA, H100, _paid(RENT), context=2048, chips=CHIPS)
-    before, after = (
-        kl.kitchen_bill(price.request(2000, reply), 100, CHIPS * _paid(RENT))
+    each = {
+        reply: kl.kitchen_bill(price.request(2000, reply), replies, rent) / (replies * reply)
         for reply in (400, 200)
-    )
-    return "same" if before == after else "half"
+    }
+    ratio = float(each[200] / each[400])
+    near = {"half": 0.5, "same": 1, "twice": 2}
+    return min(near, key=lambda name: abs(near[name] - ratio))
 
 
 PREDICTIONS = [
     Prediction(
         "half-the-reply",
         prompt=lambda: (
-            "You rent four H100s by the hour, and serve a hundred guests a day, one after the "
-            f"other, for {dollars(CHIPS * _paid(RENT))} an hour. You ask the model to be brief, "
-            "and every reply is half as long. What happens to your **bill** at the month's end?"
+            "A hundred guests a day come to a kitchen of four rented H100s "
+            f"({dollars(CHIPS * _paid(RENT))} an hour, one guest after the other). You ask the "
+            "model to be brief, and every reply is half as long. What does one **written token** "
+            "cost you now?"
         ),
         options=[
             Option(
                 "half",
-                "it halves, or nearly",
+                "half as much",
                 "Half of the tokens are gone, and with them half of the work. But the rent knows "
                 "nothing of work.",
             ),
             Option(
-                "quarter",
-                "it falls by about a quarter",
-                "Reading costs something as well, that is true. But look at how the kitchen is "
-                "paid: by the hour.",
+                "same",
+                "as much as before",
+                "Each token takes as long as before, that is true. But who pays for the time in "
+                "which there are no guests?",
             ),
-            Option("same", "it stays the same"),
+            Option("twice", "twice as much"),
         ],
-        right=_bill_for_half,
-        why="The kitchen is idle for longer, and you pay for the idle hours, too. Each token takes "
-        "as long as before. Only more guests can make a token cheaper.",
+        right=_token_of_half,
+        why="The kitchen is idle for longer, and you pay for idle hours, too. The same rent now "
+        "buys half the tokens.",
     ),
     Prediction(
         "one-word",
@@ -98,7 +102,7 @@ PREDICTIONS = [
         why=lambda: (
             f"One token takes {kl.human(_read(1), 's')}, a hundred take "
             f"{kl.human(_read(100), 's')}: either way the waiter wheels in the whole sack once, "
-            "and the chef is done long before it has gone by."
+            "and the chef is done before it has gone by."
         ),
     ),
 ]
@@ -122,6 +126,11 @@ def _guests_for(ratio: float, efficiency: str) -> int:
         LLAMA, H100, 1.0, context=2048, batch=guests, efficiency=kl.efficiency(efficiency)
     )
     return int(guests[np.argmax(np.asarray(price.ratio) <= ratio)])
+
+
+def _median() -> float:
+    """The middle of output over input on the price sheets."""
+    return float(np.median([row.price.ratio for row in kl.sheet_prices(picked=False)]))
 
 
 SHEET = kl.sheet_price(provider="openai", model="gpt-5.1")
@@ -155,84 +164,42 @@ def _fastest() -> float:
 
 QUESTIONS = [
     Question(
-        "small-kitchen",
-        prompt=lambda: (
-            f"Llama-3.1-8B in bf16 serves **one** guest on an L40S that costs {_paid(L40S):.4g} "
-            f"dollars an hour ({L40S.provider}, {L40S.date}). Its waiter carries "
-            f"{kl.chip('L40S').bandwidth / 1e9:.0f} GB/s, its sack has "
-            f"{SMALL.streamed_weight_bytes() / 1e9:.2f} GB to carry; leave out the notes. What do "
-            "a million written tokens cost, in **dollars**?"
-        ),
-        right=lambda: _seconds_per_token() / 3600 * _paid(L40S) * 1e6,
-        unit="dollars",
-        mistakes=[
-            Mistake(
-                "minutes",
-                lambda: _seconds_per_token() / 60 * _paid(L40S) * 1e6,
-                "You divided by 60. The price is for an hour, and an hour has 60 × 60 seconds.",
-            ),
-            Mistake(
-                "a thousand tokens",
-                lambda: _seconds_per_token() / 3600 * _paid(L40S) * 1e3,
-                "That is a thousand tokens. Price sheets count in millions.",
-            ),
-            Mistake(
-                "tokens a second for seconds",
-                lambda: 1 / _seconds_per_token() / 3600 * _paid(L40S) * 1e6,
-                "You took the tokens of a second for the seconds of a token. Turn it over.",
-            ),
-            Mistake(
-                "seconds without dollars",
-                lambda: _seconds_per_token() / 3600 * 1e6,
-                "Those are the hours that a million tokens take. What does an hour cost?",
-            ),
-            Mistake(
-                "one byte for each weight",
-                lambda: _seconds_per_token() / 2 / 3600 * _paid(L40S) * 1e6,
-                "Half of it. In bf16 each weight is two bytes, and all of them are carried.",
-            ),
-        ],
-        nudge="Bytes divided by bytes per second: the seconds of one token. An hour has 3,600.",
-        why="{right}, for a model of 8 billion weights on a cheap chip. A single guest is dear in "
-        "every kitchen.",
-        worked=lambda: (
-            f"One token: {SMALL.streamed_weight_bytes() / 1e9:.2f} GB ÷ "
-            f"{kl.chip('L40S').bandwidth / 1e9:.0f} GB/s = "
-            f"{kl.human(_seconds_per_token(), 's')}. A million of them take "
-            f"{_seconds_per_token() * 1e6 / 3600:.2f} hours, at {_paid(L40S):.4g} dollars an hour: "
-            "{right}."
-        ),
-    ),
-    Question(
         "waiting",
-        prompt="32 guests with 2,048 tokens of notes each share the trips of the sack "
+        prompt="64 guests with 4,096 tokens of notes each share the trips of the sack "
         "(Llama-2-70B, bf16, one ideal H100 with a bigger warehouse). Which share of each dollar "
         "pays for a chef who waits? Answer in **%**.",
-        right=lambda: 100 - _busy(2048, 32),
+        right=lambda: 100 - _busy(4096, 64),
         unit="%",
-        tolerance=0.002,
+        tolerance=0.004,
         mistakes=[
             Mistake(
                 "the busy share",
-                lambda: _busy(2048, 32),
+                lambda: _busy(4096, 64),
                 "That is the share in which the chef cuts. What is left pays for waiting.",
             ),
             Mistake(
                 "no notes",
-                lambda: 100 - _busy(0, 32),
+                lambda: 100 - _busy(0, 64),
                 "You left out the notes. Each guest's notepad is carried, too, and nobody shares "
                 "it: the trip takes longer, and the chef waits longer.",
             ),
             Mistake(
                 "one guest",
-                lambda: 100 - _busy(2048, 1),
-                "That is a single guest. Here 32 share the trip: say `batch=32`.",
+                lambda: 100 - _busy(4096, 1),
+                "That is a single guest. Here 64 share the trip.",
+            ),
+            Mistake(
+                "the picture",
+                lambda: 100 - _busy(2048, 32),
+                "That is the train of the picture: 32 guests with 2,048 tokens each. Here there "
+                "are twice as many guests, with twice the luggage.",
             ),
         ],
-        nudge="`kl.decode_step(llama, context=..., batch=...).utilization(h100)` is the share of "
-        "the time in which the chef cuts.",
-        why="{right}. 32 guests are company, but the train has 295 seats.",
-        worked="`100 * (1 - kl.decode_step(llama, context=2048, batch=32).utilization(h100))` = "
+        nudge="A decode step tells the share of its time in which the chef cuts: its "
+        "`utilization`.",
+        why="{right}. Twice the guests of the picture, with twice the luggage each: the chef is "
+        "hardly busier than there.",
+        worked="`100 * (1 - kl.decode_step(llama, context=4096, batch=64).utilization(h100))` = "
         "{right}",
     ),
     Question(
@@ -257,6 +224,20 @@ QUESTIONS = [
                 "guests forgotten",
                 lambda seconds, guests, chips, chip_hour: seconds * chips * chip_hour / 3600 * 1e6,
                 "How many tokens come out of one step? One for each guest.",
+            ),
+            Mistake(
+                "an hour for a second",
+                lambda seconds, guests, chips, chip_hour: (
+                    seconds / guests * chips * chip_hour * 1e6
+                ),
+                "`chip_hour` is the price of an hour, and `seconds` are seconds. An hour has 3,600.",
+            ),
+            Mistake(
+                "minutes",
+                lambda seconds, guests, chips, chip_hour: (
+                    seconds / guests * chips * chip_hour / 60 * 1e6
+                ),
+                "You divided by 60. An hour has 60 × 60 seconds.",
             ),
             Mistake(
                 "one chip paid",
@@ -299,6 +280,12 @@ QUESTIONS = [
                 "There you slowed the reading only. Writing reaches 70% of the bandwidth.",
             ),
             Mistake(
+                "the median",
+                lambda: _guests_for(_median(), "planned"),
+                "That is where the picture's curve meets the middle of the price sheets, a little "
+                "above four. The question is about four.",
+            ),
+            Mistake(
                 "one guest too few",
                 lambda: _guests_for(4, "planned") - 1,
                 "Nearly: there it is still a little more than four.",
@@ -315,8 +302,8 @@ QUESTIONS = [
                 "carried, too, so the ratio falls more slowly than that.",
             ),
         ],
-        nudge="`kl.price_per_million(...)` takes an array of guests: `batch=np.arange(1, 200)`. "
-        "Its `.ratio` is output over input.",
+        nudge="`batch=` takes an array of guests, such as `np.arange(1, 200)`, and `efficiency=` a "
+        "named one.",
         why="{right}. A price sheet with a ratio of four is consistent with that, and with other "
         "numbers of guests under other assumptions.",
         worked="`guests = np.arange(1, 200)`, then `kl.price_per_million(llama, h100, 1, "
@@ -354,6 +341,16 @@ QUESTIONS = [
                 "as output.",
             ),
             Mistake(
+                "reply forgotten",
+                lambda: _cents(_PROMPT, 0, _CACHED, _REASONING),
+                "The reply is output, too, beside the reasoning.",
+            ),
+            Mistake(
+                "cached for nothing",
+                lambda: _cents(_PROMPT - _CACHED, _REPLY, 0, _REASONING),
+                "Cached input is cheap, not free: it has a price of its own.",
+            ),
+            Mistake(
                 "reasoning as input",
                 lambda: _cents(_PROMPT + _REASONING, _REPLY, _CACHED, 0),
                 "Reasoning is written, not read: it has the price of output.",
@@ -378,7 +375,7 @@ QUESTIONS = [
         "break-even",
         prompt=lambda: (
             f"Four H100s cost {_paid(RENT)} dollars an hour each ({RENT.provider}). On a price "
-            f"sheet a request costs {_PER_REQUEST} dollars. From how many **requests a day** on is "
+            f"sheet a request costs {100 * _PER_REQUEST:g} cents. From how many **requests a day** on is "
             "the rent no dearer than the sheet, if the kitchen can serve them all?"
         ),
         right=_even,
@@ -389,6 +386,16 @@ QUESTIONS = [
                 "one chip",
                 lambda: _even() / CHIPS,
                 "That is the rent of one chip. All four are rented.",
+            ),
+            Mistake(
+                "cents for dollars",
+                lambda: _even() / 100,
+                "You took 0.4 *dollars* for a request. It costs 0.4 *cents*.",
+            ),
+            Mistake(
+                "a hundred times too many",
+                lambda: _even() * 100,
+                "A factor of a hundred too many: dollars here, cents there.",
             ),
             Mistake(
                 "an hour",
@@ -407,11 +414,11 @@ QUESTIONS = [
             ),
         ],
         nudge="What does the kitchen cost in a day? How many requests does that buy on the sheet?",
-        why="{right}. Fewer guests, and the price sheet is cheaper: there your empty hours are "
-        "filled by strangers.",
+        why="{right}. Fewer guests, and the price sheet is cheaper: there you pay for what you "
+        "use.",
         worked=lambda: (
             f"4 × {_paid(RENT)} × 24 = {CHIPS * _paid(RENT) * 24:.2f} dollars a day, divided by "
-            f"{_PER_REQUEST} dollars: {{right}}.\n\n`kl.break_even(sheet={_PER_REQUEST}, own=..., "
+            f"{_PER_REQUEST} dollars for a request: {{right}}.\n\n`kl.break_even(sheet={_PER_REQUEST}, own=..., "
             f"rent=4 * {_paid(RENT)})`"
         ),
     ),
@@ -439,18 +446,83 @@ QUESTIONS = [
                 "Those are the milliseconds of one token. How many tokens fit into a second?",
             ),
             Mistake(
+                "seconds",
+                lambda: 1 / _fastest(),
+                "Those are the seconds of one token. How many tokens fit into a second?",
+            ),
+            Mistake(
                 "the claim",
                 60,
                 "That is what is claimed. Can two waiters carry the sack so often?",
             ),
         ],
-        nudge="`1 / kl.decode_step(llama, context=0, chips=2).floor(h100)`",
+        nudge="Half the sack for each waiter, by bytes per second, are the seconds of a token.",
         why="{right}. The claim is impossible as it stands: something is missing from it, eight "
         "bits, four chips, or all guests counted together.",
         worked=lambda: (
             "Each waiter carries half the sack for each token: "
             f"{kl.human(LLAMA.streamed_weight_bytes(), 'B')} ÷ {_CLAIM_CHIPS} ÷ "
             f"{kl.human(H100.bandwidth, 'B/s')} = {kl.human(1 / _fastest(), 's')}. A second holds "
+            "{right}."
+        ),
+    ),
+    Question(
+        "small-kitchen",
+        prompt=lambda: (
+            f"Llama-3.1-8B in bf16 serves **one** guest on an L40S that costs {_paid(L40S)} "
+            f"dollars an hour ({L40S.provider}, {L40S.date}). Its waiter carries "
+            f"{kl.chip('L40S').bandwidth / 1e9:.0f} GB/s, its sack has "
+            f"{SMALL.streamed_weight_bytes() / 1e9:.2f} GB to carry; leave out the notes. What do "
+            "a million written tokens cost, in **dollars**?"
+        ),
+        right=lambda: _seconds_per_token() / 3600 * _paid(L40S) * 1e6,
+        unit="dollars",
+        more=True,
+        mistakes=[
+            Mistake(
+                "minutes",
+                lambda: _seconds_per_token() / 60 * _paid(L40S) * 1e6,
+                "You divided by 60. The price is for an hour, and an hour has 60 × 60 seconds.",
+            ),
+            Mistake(
+                "a thousand tokens",
+                lambda: _seconds_per_token() / 3600 * _paid(L40S) * 1e3,
+                "That is a thousand tokens. Price sheets count in millions.",
+            ),
+            Mistake(
+                "tokens a second for seconds",
+                lambda: 1 / _seconds_per_token() / 3600 * _paid(L40S) * 1e6,
+                "You took the tokens of a second for the seconds of a token. Turn it over.",
+            ),
+            Mistake(
+                "seconds without dollars",
+                lambda: _seconds_per_token() / 3600 * 1e6,
+                "Those are the hours that a million tokens take. What does an hour cost?",
+            ),
+            Mistake(
+                "an hour for a second",
+                lambda: _seconds_per_token() * _paid(L40S) * 1e6,
+                "You paid the price of an hour for each second. An hour has 3,600 of them.",
+            ),
+            Mistake(
+                "the time of a token",
+                lambda: _seconds_per_token() * 1e3,
+                "Those are the milliseconds of one token. What does that time cost?",
+            ),
+            Mistake(
+                "one byte for each weight",
+                lambda: _seconds_per_token() / 2 / 3600 * _paid(L40S) * 1e6,
+                "Half of it. In bf16 each weight is two bytes, and all of them are carried.",
+            ),
+        ],
+        nudge="Bytes divided by bytes per second: the seconds of one token. An hour has 3,600.",
+        why="{right}, for a model of 8 billion weights on a cheap chip. A single guest is dear in "
+        "every kitchen.",
+        worked=lambda: (
+            f"One token: {SMALL.streamed_weight_bytes() / 1e9:.2f} GB ÷ "
+            f"{kl.chip('L40S').bandwidth / 1e9:.0f} GB/s = "
+            f"{kl.human(_seconds_per_token(), 's')}. A million of them take "
+            f"{_seconds_per_token() * 1e6 / 3600:.2f} hours, at {_paid(L40S)} dollars an hour: "
             "{right}."
         ),
     ),

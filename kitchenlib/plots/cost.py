@@ -254,6 +254,7 @@ NOTES_EACH = (512, 2048, 8192, 32_768)  #: tokens of notes of each guest
 _MOST = 1024  # guests
 _GUESTS = (1, 4, 16, 64, 256, 1024)  # ticks
 _CENTS = (0.01, 0.1, 1, 10, 100)  # ticks, dollars
+_FLAT = 1.0005  # times the last price: no dearer
 _BARE_AT = 40  # guests, where the line without notes has its words
 #: Fewer notes, a thinner line with shorter dashes.
 _LINES: tuple[tuple[Any, float], ...] = (
@@ -284,8 +285,12 @@ def cost_by_batch(
     kitchen = _kitchen(model, hour, chips)
     ends = _ends(kitchen, notes)
     first, last = ends[0], ends[-1]
-    title = f"A million tokens cost {dollars(first.alone)} alone, {first} on the trip."
-    title += f"\nLong notes end it sooner: {last}" if len(ends) > 1 else ""
+    title = f"A million tokens cost {dollars(first.alone)} alone, {first}."
+    then = [
+        *(["more save nothing"] if first.enough < first.guests else []),
+        *([f"long notes end it sooner: {last}"] if len(ends) > 1 else []),
+    ]
+    title += f"\n{' and '.join(then).capitalize()}" if then else ""
     lead = f"{kitchen}. ■ the memory is full. Notes and tokens/s are each guest's"
     said = "; ".join(end.in_words() for end in ends)
     planned = _planned(kitchen, ends)
@@ -324,14 +329,17 @@ class _End(NamedTuple):
     price: float
     pace_alone: float  # tokens per second of each guest
     pace: float
+    enough: int  # guests from which on it gets no cheaper: the chef is busy
 
     def __str__(self) -> str:
-        return f"{dollars(self.price)} with {_who(self.guests)}"
+        return f"{dollars(self.price)} with {_who(self.enough)}"
 
     def in_words(self) -> str:
         alone = f"{dollars(self.alone)} and {significant(self.pace_alone)} tokens/s alone"
         full = f"{dollars(self.price)} and {significant(self.pace)} tokens/s each"
-        return f"{self.notes:,}: {alone}, {full} with {_who(self.guests)}, who fill the memory"
+        with_all = f"{full} with {_who(self.guests)}, who fill the memory"
+        flat = f" (no cheaper than with {self.enough:,})" if self.enough < self.guests else ""
+        return f"{self.notes:,}: {alone}, {with_all}{flat}"
 
 
 def _who(guests: int) -> str:
@@ -360,7 +368,9 @@ def _end(kitchen: _Kitchen, notes: int) -> _End:
     alone, price = np.asarray(kitchen.written(notes, both))
     step = decode_step(kitchen.model, notes, both, chips=kitchen.chips)
     first, last = 1 / np.asarray(step.time(kitchen.chip))
-    return _End(notes, most, float(alone), float(price), float(first), float(last))
+    every = np.arange(1, most + 1)
+    enough = int(every[np.argmax(np.asarray(kitchen.written(notes, every)) <= _FLAT * price)])
+    return _End(notes, most, float(alone), float(price), float(first), float(last), enough)
 
 
 def _planned(kitchen: _Kitchen, ends: Sequence[_End]) -> str:

@@ -360,7 +360,7 @@ def _slip(paper: Axes, low: float, top: float) -> None:
 
 def _trips(paper: Axes, top: float) -> None:
     """One trip of the sack reads a whole prompt, and writes one token for each guest."""
-    _heading(paper, _LEFT, top, "Why writing costs more: trips of the sack")
+    _heading(paper, _LEFT, top, "Why writing takes more trips of the sack")
     for y, columns, name, text in (
         (top - 0.92, 10, "reading", "one trip, and all\nof the prompt is read"),
         (top - 1.74, 1, "writing", "one trip, and each\nguest gets one token"),

@@ -2,12 +2,12 @@
 # # 3. The price paradox
 #
 # **The one idea:** for every [token] the [waiter] wheels in the whole [sack], and somebody pays for the
-# [chef] who waits meanwhile. A token gets cheaper through company, never through brevity.
+# [chef] who waits meanwhile. Company makes a token cheap. Brevity does not.
 #
 # **You will be able to**
 # - turn seconds into dollars: what a token costs on a chip that you rent;
-# - explain why output ([decode]) costs more than input ([prefill]) on most [price sheets][price sheet], and
-#   where the explanation ends;
+# - say why writing ([decode]) costs a kitchen more than reading ([prefill]), and how far
+#   [price sheets][price sheet] agree;
 # - read a price sheet line by line, [cached input] and [reasoning tokens][reasoning token] included;
 # - spot a speed claim that is impossible, or that leaves out which machine was measured;
 # - say when a kitchen of your own pays.
@@ -20,14 +20,14 @@
 #
 # | in the kitchen | in the machine |
 # |---|---|
-# | the rent | dollars for a [chip-hour], paid whether the kitchen is full or empty |
+# | the rent | dollars for each [chip-hour] |
 # | the menu | the price sheet: dollars for a million tokens read, and for a million written |
 # | [guests][guest] on one trip | the [batch] |
 # | opening hours with guests | [occupancy] |
 #
 # This notebook rents four [H100s][H100], so that the sack fits and guests with notes ([notepads][notepad])
 # fit beside it. Prices
-# change from month to month: every one here has its date, and comes from a list with a source.
+# change from month to month. Every one here carries the date of its source, as exact as the source gives it.
 
 # %%
 import numpy as np
@@ -73,16 +73,18 @@ print("a million cost", kl.dollars(seconds * 4 * row.usd / 3600 * 1e6))
 print(f"chef busy      {step.utilization(h100):.2%}")
 
 # %% [markdown]
-# Over thirty dollars. The price sheets further down ask a few dollars, for better models. Something must be
-# done about that. First the fallacy: does it help to be brief? `price_per_million` does the sum above,
-# for tokens that are read (input) and written (output). Watch the price of a token as the notes grow.
+# Over thirty dollars. On a price sheet a million tokens of a model of this shape cost \$2.25 (llama-3.3-70b in
+# [fp8], Cloudflare, 2025). Where does the difference come from? Not from long orders: watch the price of one
+# token as the notes grow. (The picture takes the successor, Llama-3.1-70B, which can read longer prompts. Its
+# sack is 1% heavier.)
 
 # %%
 plots.cost_alone()
 
 # %% [markdown]
-# The sack is the baseline of every single token. What a short order saves is notes: at 2,048 tokens they
-# are half a percent of the price. And an order of one word?
+# The sack is the baseline of every single token. A short order saves notes, and at 2,048 tokens they are half a
+# percent of the price. A short reply saves whole trips, too, one for each token that is not written. Neither
+# makes the next token cheaper. And an order of one word?
 
 # %%
 for prompt in (1, 10, 100, 1000):
@@ -91,66 +93,94 @@ for prompt in (1, 10, 100, 1000):
 # %%
 look_back("one-word")
 
+# %% [markdown]
+# (What little the hundred add is mostly the exchange between four chips. At a thousand tokens it is a flood, and
+# the chef sets the pace.)
+#
+# Now the hundred guests a day of your first guess. What does one of their tokens cost, and for how long does the
+# kitchen work?
+
+# %%
+day = 24 * 4 * row.usd
+for reply in (400, 200):
+    tokens = 100 * reply
+    print(
+        f"100 replies of {reply}: {kl.dollars(day)} a day, {kl.dollars(day / tokens * 1e6)} a million"
+    )
+    print(f"{'':19} kitchen busy for {tokens * seconds / 60:.1f} minutes")
+
 # %%
 look_back("half-the-reply")
 
 # %% [markdown]
-# So the fallacy has it backwards. Short orders and few guests do not make the kitchen cheaper. They make it
-# *emptier*, at the same price.
+# So the fallacy has it backwards. Short orders and few guests do not make a kitchen cheap. They make it empty, at
+# the same rent.
 
 # %% [markdown]
 # ## The waiting chef
 #
-# Think of the trip of the sack as a freight train. It runs anyway, and takes as long, for one passenger or
-# for many. How many seats does it have?
+# From here on there is always a guest. Think of the trip of the sack as a freight train. It runs anyway, and
+# takes as long, for one passenger or for many. How many seats does it have?
 
 # %%
 plots.empty_seats()
 
 # %% [markdown]
 # The train has as many seats as the [ridge point] says: 295 tokens could be served in the time of one. With
-# one guest, more than 99 cents of each dollar pay for a chef who waits.
+# one guest, more than 99 cents of each dollar pay for a chef who waits. (The same dollar rents the waiter, who
+# never rests.) Notes are luggage: with 2,048 tokens each, a trip takes longer the more guests ride along.
 #
-# What would that time have bought? One hour of the four chips, all [FLOPs][FLOP] used, against one hour with
-# one guest:
+# What would the idle time have bought? In one hour the chefs of four chips could make the [cuts][cut] for so many
+# tokens, and make them for so few:
 
 # %%
-hour = 3600 * 4 * h100.peak()
-used = 3600 / seconds * 4 * step.flops
+could = 3600 * h100.peak() / step.flops
+does = 3600 / seconds
 
-print("paid for ", kl.human(hour, "FLOP"), "for", kl.dollars(4 * row.usd))
-print("used     ", kl.human(used, "FLOP"), f"({used / hour:.2%})")
+print(f"paid for  {could / 1e6:6.1f} million tokens")
+print(f"written   {does / 1e6:6.1f} million tokens ({does / could:.2%})")
 
 # %% [markdown]
 # ### Fill the seats
 #
-# Every further guest on the same trip is nearly free, until the notes weigh as much as the sack. How far
-# down does the price go, and what ends each line?
+# Every further guest on the trip adds a notepad, and nothing else. How far down does the price go, and what ends
+# each line?
 
 # %%
 plots.cost_by_batch()
 
 # %% [markdown]
-# From over thirty dollars to a third of one, by company alone. No chip got faster. Two things bend the
-# lines: each guest's notes have to be carried for that guest alone, and in the end the [warehouse] is full.
-# Long notes hit both sooner.
+# From over thirty dollars to a third of one, by company alone, and no chip got faster. Notes bend the lines, a
+# busy chef flattens the lowest one, and a full [warehouse] ends each. Once all notepads together weigh as much as
+# the sack, company hardly helps any more. And it has its own price: each guest now gets 40 tokens per second
+# instead of 96.
 
 # %% [markdown]
 # ## Why output costs more than input
 #
 # Reading is a flood: 2,048 tokens share one trip even for a single guest. Writing is a
-# drip: tokens share nothing unless guests are many. So the price of a written token, divided by that
-# of a read one, falls with the number of guests.
-#
-# How real is the law here? Reading reaches perhaps 40% of the [peak], and writing perhaps 70% of the
-# [bandwidth]. Such a pair of shares is called an [efficiency], and the library has some with a name and a
-# source. Three of them make three curves. To keep it plain, one chip with a bigger warehouse:
+# drip: tokens share nothing unless guests are many. `price_per_million` does for both what you did above for
+# writing: input is read, output is written. To keep it plain, one chip with a bigger warehouse.
+
+# %%
+for guests in (1, 32):
+    price = kl.price_per_million(llama, h100, row.usd, context=2048, batch=guests)
+    print(
+        f"{guests:2} at a time: read {kl.dollars(price.input)}, written {kl.dollars(price.output)}, "
+        f"ratio {price.ratio:.1f}"
+    )
+
+# %% [markdown]
+# Guests change the price of writing, and not that of reading. So the ratio falls with their number. How far, in
+# a real kitchen? Reading reaches perhaps 40% of the [peak], and writing perhaps 70% of the [bandwidth]. Such a
+# pair of shares is called an [efficiency], and the library has some with a name and a source. Three of them make
+# three curves:
 
 # %%
 plots.ratio_by_batch()
 
 # %% [markdown]
-# The grey band is real: it is what price sheets ask, and comes next. Its middle is *consistent with* 33 guests,
+# The grey band is what price sheets ask, and comes next. Its middle is *consistent with* 33 guests,
 # or 50, or 106, depending on the efficiency you believe. So a ratio tells you little about how full a kitchen
 # is. But all three curves agree on the direction: output stays dearer than input, even with 128 guests.
 #
@@ -166,11 +196,11 @@ plots.price_ratios()
 # %% [markdown]
 # "Output costs more on *every* price sheet", people say. On most. The exceptions are worth a look:
 #
-# - **Equal prices**: small open models, mostly (Ministral 8B, Mistral 7B), and a model of 2022
-#   (text-davinci-003). One price is easier to sell: whoever reads much pays for whoever writes much.
-# - **Below one**: a safety classifier (llama-guard), which reads a conversation and writes a few tokens. Its
-#   price is that of reading.
-# - **Far above**: up to 13.8 times. Fewer guests could cause that, or less competition: nothing on the sheet
+# - **Equal prices**: nearly all from one firm, Mistral, and mostly for small models. Perhaps one price is easier
+#   to sell. No sheet says why.
+# - **Below one**: a safety classifier (llama-guard), which reads a conversation and writes a few tokens, and a
+#   model that draws pictures (gpt-5-image-mini).
+# - **Far above**: up to 13.8 times. Few guests could cause that, or little competition. Nothing on the sheet
 #   tells.
 #
 # The law says which way the ratio points. It is consistent with the sheets. It does not *explain* them, since
@@ -193,15 +223,14 @@ print(f"cached         {100 * price.request(8000, 300, cached=6000):.3f} cents")
 print(f"and reasoning  {100 * price.request(8000, 300, cached=6000, reasoning=1000):.3f} cents")
 
 # %% [markdown]
-# Cached input is cheap because the flood was paid for the first time: the notes are still there, and only
-# fresh tokens go through the sack. Reasoning is dear because each hidden token is a drip like any other. A
+# Cached input costs the kitchen little, since the notes are still there and only fresh tokens go through the sack. Reasoning is dear because each hidden token is a drip like any other. A
 # [printable page](../figures/price-sheet-reader.svg) has these steps for your own sheet.
 
 # %% [markdown]
 # ## Two numbers, two machines
 #
 # A price sheet has a number for each machine. A *speed* often has one for both. Three public claims, all of
-# them true, about the same model on the same chip. Which machine did each of them measure?
+# them measured, about the same model on the same chip. Which machine did each of them measure?
 
 # %%
 claims = [measurement(id=name) for name in ("M0797", "M1940", "M1944")]
@@ -212,8 +241,8 @@ for claim in claims:
     )
 
 # %% [markdown]
-# The number does not say. The conditions do, with the law's estimate of how the time was spent, for a reply of
-# 128 tokens:
+# The number does not say. The conditions do, with the law's estimate of how the time was spent. (For replies of
+# 128 tokens, as in the second and third test. The first does not say how long its replies are.)
 
 # %%
 a100, small = kl.chip("A100 SXM 80GB"), kl.model("Llama-2-7B")
@@ -223,42 +252,45 @@ for claim in claims:
     whole = kl.request_time(small, a100, reply=128, **conditions)
     reading = kl.ttft(small, a100, **conditions) / whole
     print(
-        f"{claim.value:7,.0f} tokens/s  {claim.batch:2} guests, {claim.prompt:5,} tokens read each, "
+        f"{claim.value:7,.0f} tokens/s  at a time {claim.batch:2}, prompt {claim.prompt:5,}, "
         f"reading {reading:3.0%} of the time"
     )
 
 # %% [markdown]
 # The first is the waiter with one guest. The second is the waiter again, with 64 guests counted together: each
 # of them sees 65 tokens per second, fewer than the one guest of the first. In the third the 64 guests bring
-# long prompts. The chef reads them for half of the time, and the number divides by that time, too. Forty times
-# between the largest and the smallest, and the chip is the same. So ask: whose tokens, whose seconds?
+# long prompts. By the law the chef reads for half of the time, and the number divides by that time, too. In the
+# other half the waiter carries 64 notepads, five times the weight of the sack. Forty times between the largest and
+# the smallest, and the chip is the same. So ask: whose tokens, whose seconds?
 #
 # ### Claims that cannot be true
 #
 # The law has a use that needs no measurement: it says what is impossible. Divide the bandwidth by the bytes
-# of one step. Nobody writes faster than that for one guest.
+# of one step. Nobody writes faster for one guest, as long as each trip gives one token. (Notebook 4 guesses ahead,
+# and gets several.)
 
 # %%
 plots.claims_and_floors()
 
 # %% [markdown]
 # 110 tokens per second from a 70B model in 16 bit on one H100: the waiter would have to run more than four
-# times as fast as he can. But the same number is fine for four-bit weights on eight chips, or for 32 guests
-# counted together. An impossible claim is usually a true one that has lost its conditions.
+# times as fast as he can. But the same number is fine for four-bit weights on two chips, for 16 bit on eight, or
+# for 32 guests counted together. An impossible claim is often a true one that has lost its conditions.
 
 # %% [markdown]
 # ## Play: your bill
 #
-# Your guests, your kitchen, and a price sheet beside it. When does renting pay? Try one request a minute.
-# Try a kitchen that is full by day and empty by night (occupancy 50%). Try a longer prompt, most of it cached.
+# Your guests, your kitchen, and a price sheet beside it. When does renting pay? Try 1,000 requests a day, then
+# 100,000. Let 4 guests share a trip instead of 32: does it ever pay? Take a sheet with a price for cached input
+# (gpt-5-mini), and move the cached share.
 
 # %%
 BillExplorer()
 
 # %% [markdown]
-# Below the [break-even] the sheet is cheaper, since there your empty seats are filled by strangers. Above it
-# your own kitchen is, if you can fill it. And if your own cost for each request is above the sheet's, no
-# number of guests helps.
+# Below the [break-even] the sheet is cheaper, since there you pay for what you use. Above it your own kitchen is,
+# until it is full: a second one starts empty, and the same question begins again. And where a request costs more
+# in your own kitchen than on the sheet, no number of requests helps. More guests on each trip may.
 
 # %% [markdown]
 # ## The trap to avoid
@@ -270,11 +302,10 @@ BillExplorer()
 thinker = kl.sheet_price(provider="google", model="gemini-2.5-flash")
 plain = kl.sheet_price(provider="openai", model="gpt-4.1")
 
-for name, sheet, hidden in (("thinks", thinker, 4000), ("answers", plain, 0)):
-    cost = sheet.price.request(1000, 300, reasoning=hidden)
-    print(
-        f"{name:8} output {kl.dollars(sheet.price.output)} a million, {100 * cost:.2f} cents an answer"
-    )
+for sheet, hidden in ((thinker, 4000), (plain, 0)):
+    cents = 100 * sheet.price.request(1000, 300, reasoning=hidden)
+    print(f"{sheet.model}, {sheet.when}: {kl.dollars(sheet.price.output)} a million written")
+    print(f"    with {hidden:,} hidden tokens {cents:.2f} cents an answer")
 
 # %% [markdown]
 # A third of the price for each token, and two and a half times the bill. Compare what an answer costs, not
@@ -283,39 +314,27 @@ for name, sheet, hidden in (("thinks", thinker, 4000), ("answers", plain, 0)):
 # %% [markdown]
 # ## Where the kitchen leaks
 #
-# 1. **Empty nights.** All prices above are for a kitchen with guests all the time. At an occupancy of 25%
-#    each token costs four times as much.
-# 2. **Guests come when they like.** The law serves a full train. Real guests arrive one by one, and a train
-#    that waits to be full keeps the first ones waiting.
-# 3. **Chips are not all of it.** Hosts, network, failed requests, a spare kitchen for the day when one
-#    breaks, the smallest number of chips that a provider rents out. And people.
-# 4. **Nothing reaches the law.** Shares of 40% and 70% are planning numbers. Published decodes of one guest
-#    lie between 39% and 87% of the law.
-# 5. **Four fixes are missing.** Lighter weights and guessed tokens (the next notebook) change the price, and
-#    providers use them.
+# 1. **Empty nights.** From the train on, all prices are for a kitchen with guests all the time. At an [occupancy]
+#    of 25% each token costs four times as much.
+# 2. **Guests come when they like.** The law serves a full train. Real guests arrive one by one, and a train that
+#    waits to be full keeps the first ones waiting.
+# 3. **Chips are not all of it.** Network, failed requests, a spare kitchen for the day when one breaks, chips that
+#    are rented out by the box (a B200 in eights here, \$44 an hour). And people.
+# 4. **Nothing reaches the law.** Shares of 40% and 70% are planning numbers. In one table (Llama-3.1-8B in 16 bit,
+#    one card, one guest) decodes lie between 39% and 87% of the law. More chips reach less.
+# 5. **Two of the four fixes are missing.** Lighter weights and guessed tokens come in the next notebook, and they
+#    show on sheets: the same 8B costs \$0.827 in 16 bit and \$0.287 in fp8 at one host (Cloudflare, 2025).
 # 6. **Prices are not costs.** A provider may sell below its costs to win you, or far above.
 
 # %% [markdown]
 # ## Exercises
 #
-# ### A small kitchen
-# Llama-3.1-8B in [bf16] serves one guest on an L40S that costs \$1.5484 an hour. The waiter carries 864 GB/s,
-# the sack has 15.01 GB to carry; leave out the notes. What do a million written tokens cost, in **dollars**?
-
-# %%
-dollars = 15.01 / 864 / 3600 * 1.5484 * 1e6  # solution
-check("small-kitchen", dollars)
-
-# %%
-solution("small-kitchen")
-
-# %% [markdown]
 # ### Paid to wait
-# 32 guests with 2,048 tokens of notes each share the trips (Llama-2-70B, bf16, one ideal H100 with a bigger
+# 64 guests with 4,096 tokens of notes each share the trips (Llama-2-70B in [bf16], one ideal H100 with a bigger
 # warehouse). Which share of each dollar pays for a chef who waits? Answer in **%**.
 
 # %%
-percent = 100 * (1 - kl.decode_step(llama, context=2048, batch=32).utilization(h100))  # solution
+percent = 100 * (1 - kl.decode_step(llama, context=4096, batch=64).utilization(h100))  # solution
 check("waiting", percent)
 
 # %%
@@ -401,10 +420,10 @@ progress()
 # ## What you now know
 #
 # - A token costs its share of the time of all chips, whether they work or wait in it.
-# - Being brief saves notes, not the sack. Company is what makes a token cheap: from over thirty dollars a
-#   million to a third of one.
-# - Output is dearer than input because reading always fills the train and writing has to wait for guests. Most
-#   price sheets point the same way; markets do the rest.
+# - Brevity saves notes, and trips that are not made. It does not make a token cheaper, and in a kitchen rented by
+#   the hour it saves nothing. Company does: from over thirty dollars a million to a third of one.
+# - By the law writing costs more than reading, since a prompt of a few hundred tokens fills the train alone, and
+#   writing waits for guests. Most price sheets point the same way. That is agreement, not proof.
 # - One number for a price or a speed hides which tokens were counted. Ask which machine was measured.
 #
 # **What it sets up:** the waiter is the bottleneck, and the chef has time to spare. Four fixes attack it: make
@@ -425,16 +444,29 @@ progress()
 plots.price_switches()
 
 # %% [markdown]
-# All three. Cached input skips the flood; what remains is to keep the notes and to look back at them. In a long
-# prompt each token looks back further, so reading it costs more, while the sack for each written token is the
-# same: input doubles, and output often does not. And at peak hours the seats are taken.
+# One of them, and half of another. Cached input skips the flood: by the law such a token costs a few percent of a
+# fresh one (and the room that its notes take while they wait). A long prompt is dearer to read, since each token
+# looks back further. But in company it makes *writing* dearer still:
+
+# %%
+long = kl.model("Llama-3.1-70B")
+for context in (2048, 32768):
+    price = kl.price_per_million(long, h100, row.usd, context, batch=32, chips=4)
+    print(
+        f"{context:6,} tokens: read {kl.dollars(price.input)}, written {kl.dollars(price.output)}"
+    )
+
+# %% [markdown]
+# The sheets raise the price of input more than that of output, or both alike. The kitchen does not know why. And at
+# peak hours the train is full, which makes a token *cheap* to serve: such a price keeps guests away, or earns what
+# it can.
 
 # %% [markdown]
 # ### Which chip, per dollar?
 #
 # A chip is two numbers, so chips have no order: one reads faster, another writes faster. Chips on the same
 # dashed line have the same [ridge point]. Which pairs would you get wrong if you compared
-# [FLOP/s] alone?
+# peaks alone?
 
 # %%
 plots.two_numbers()
@@ -447,9 +479,10 @@ plots.two_numbers()
 plots.per_dollar()
 
 # %% [markdown]
-# The newest chip wins everywhere, and costs the most by the hour. Below it the order depends on the work: an
-# H100 reads more for a dollar than an A100, and an A100 writes more. But the efficiency is assumed to be the same
-# for all of them. Two cards measured in one table, with the same model, one guest:
+# Of these rows the newest chip wins everywhere, and costs the most by the hour. Below it the order depends on the
+# work: an H100 reads more for a dollar than an A100, and an A100 writes more. It depends on the landlord, too: at
+# Lambda's price for an H100 (\$4.29), the A100 wins every column. And the efficiency is assumed to be the same for
+# all chips. Is it? Two cards measured in one table, with the same model, one guest, at the two prices above:
 
 # %%
 for name, provider in (("L40S", "Nebius"), ("A100 PCIe 80GB", "RunPod")):
@@ -462,8 +495,8 @@ for name, provider in (("L40S", "Nebius"), ("A100 PCIe 80GB", "RunPod")):
     print(f"{'':14}  {writes * 3600 / rent:,.0f} written tokens for a dollar")
 
 # %% [markdown]
-# The card with the stronger chef reads a little faster, and loses the chat: fewer words a second, and fewer
-# for a dollar.
+# The card with the stronger chef reads a little faster, and loses the chat: fewer words a second, and at these two
+# prices fewer for a dollar.
 
 # %% [markdown]
 # ### Energy, the second currency
@@ -474,11 +507,12 @@ for name, provider in (("L40S", "Nebius"), ("A100 PCIe 80GB", "RunPod")):
 # %%
 for guests in (1, 32):
     energy = kl.energy_per_token(llama, h100, context=2048, batch=guests, chips=4)
-    print(f"{guests:2} guests: {energy.output:5.1f} J written, {energy.input:.2f} J read")
+    print(f"{guests:2} at a time: {energy.output:5.1f} J written, {energy.input:.2f} J read")
 
 # %% [markdown]
-# For one guest a million written tokens take 8 kWh, as much as a household uses in a day; with 32 guests, a
-# twenty-fifth of it. The law is the same, since joules and dollars are two currencies of the same seconds.
+# For one guest a million written tokens take 8 kWh, if each chip draws its rated power all the time. (A chef who
+# waits draws less.) With 32 guests it is a twenty-seventh of that. The law is the same: joules and dollars are two
+# currencies of the same seconds.
 #
 # And your own kitchen? It has no rent, but it draws power. Put in what your machine draws under load (a laptop
 # perhaps 30 W) and what you pay for a kilowatt-hour. The model is the one of notebook 2.
@@ -496,5 +530,16 @@ print(f"one written token   {pace * 1e3:.1f} ms, {joules:.2f} J")
 print(f"a million of them   {kwh:.2f} kWh, {kl.dollars(kwh * dollars_per_kwh)}")
 
 # %% [markdown]
-# Cheap, for one guest alone, and a model 500 times smaller than the one above. Small sacks are the other way to a
+# Cheap, for one guest alone, with a model 510 times smaller than the one above. A small sack is the other way to a
 # cheap token.
+#
+# ### A small kitchen
+# Llama-3.1-8B in [bf16] serves one guest on an L40S that costs \$1.5484 an hour. The waiter carries 864 GB/s,
+# the sack has 15.01 GB to carry; leave out the notes. What do a million written tokens cost, in **dollars**?
+
+# %%
+dollars = 15.01 / 864 / 3600 * 1.5484 * 1e6  # solution
+check("small-kitchen", dollars)
+
+# %%
+solution("small-kitchen")

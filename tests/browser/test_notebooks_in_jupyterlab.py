@@ -1,5 +1,6 @@
 """Every notebook, opened, run and looked at in a real JupyterLab, as a reader does."""
 
+import re
 from collections.abc import Iterator
 from itertools import cycle, islice
 from pathlib import Path
@@ -7,8 +8,9 @@ from statistics import median
 from typing import NamedTuple
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Locator, Page, expect
 
+from kitchenlib.widgets import BillExplorer
 from tests.browser import lab
 from tests.browser.conftest import ARTIFACTS, new_page
 from tools import sources
@@ -106,3 +108,37 @@ def test_a_menu_keeps_its_keys_when_it_has_the_focus(seen: Seen) -> None:
     menu.press("b")  # in JupyterLab's hands, one more cell
     assert seen.page.locator(".jp-Cell").count() == cells
     assert seen.page.locator(".kitchen-explorer").count() == 1
+
+
+def bill_explorer(seen: Seen) -> Locator:
+    return seen.page.locator(".kitchen-explorer").filter(has_text="your kitchen")
+
+
+@pytest.mark.parametrize("seen", ["03_price_paradox"], indirect=True)
+def test_every_control_of_the_bill_goes_by_its_label(seen: Seen) -> None:
+    for control in BillExplorer().controls.values():
+        menu = bill_explorer(seen).get_by_label(control.description, exact=True)
+        expect(menu).to_have_count(1)
+        expect(menu.locator("option")).to_have_count(len(control.options))
+
+
+@pytest.mark.parametrize("seen", ["03_price_paradox"], indirect=True)
+def test_the_bill_says_at_once_when_the_guests_do_not_fit(seen: Seen) -> None:
+    explorer = bill_explorer(seen)
+    guests, words = explorer.get_by_label("guests (batch)"), explorer.get_by_role("status")
+    guests.focus()
+    guests.press("End")
+    expect(words).to_contain_text("not possible: 1,024 guests do not fit")
+    expect(explorer.locator("img")).to_have_attribute("alt", re.compile("^No such kitchen: 1,024"))
+    guests.press("Home")
+    expect(words).to_contain_text("in memory: 1 guest of at most")
+    expect(explorer.locator("img")).to_have_attribute("alt", re.compile("^(Your own|The price)"))
+    assert seen.script_errors == []
+
+
+@pytest.mark.parametrize("seen", ["03_price_paradox"], indirect=True)
+def test_the_bill_finds_room_in_a_narrow_window(seen: Seen) -> None:
+    seen.page.set_viewport_size({"width": 700, "height": 1600})
+    explorer = bill_explorer(seen)
+    assert explorer.evaluate("box => box.scrollWidth <= box.clientWidth")
+    seen.page.set_viewport_size({"width": 1200, "height": 1600})
