@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from functools import cache
 from importlib import metadata
 
@@ -30,6 +31,23 @@ def real_smol() -> llm.LLM:
     smol = any_smol()
     assert smol.real, smol.trouble
     return smol
+
+
+def alone(model: Transformer, ids: Sequence[int], tokens: int) -> tuple[list[int], float]:
+    """The likeliest tokens, one sequence and one token at a time, and their smallest lead.
+
+    The lead is that of a token's logit over the next one's. Where it is large enough, no way of
+    adding up the same numbers can choose another token.
+    """
+    logits, cache = model.prefill(ids, room=tokens)
+    written, leads = [], []
+    while True:
+        second, best = np.partition(logits, -2)[-2:]
+        written.append(int(logits.argmax()))
+        leads.append(float(best - second))
+        if len(written) == tokens:
+            return written, min(leads)
+        logits = model.decode_step(written[-1], cache)
 
 
 def tiny(layers: int = 2, context: int = 512) -> Transformer:

@@ -23,6 +23,11 @@ def rows(name: str) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
+def text(name: str) -> str:
+    """The text file `name` in this folder."""
+    return (FOLDER / name).read_text(encoding="utf-8")
+
+
 @cache
 def aliases(kind: str) -> dict[str, str]:
     """Names that measurements and price sheets use -> catalogue names, for "chip" or "model"."""

@@ -5,26 +5,39 @@
     >>> for piece in smol.stream("Why is the sky blue?", tokens=40):
     ...     print(piece, end="", flush=True)
 
-From the ground up: `weights` (the sack) | `tokenizer` (words and numbers), `notepad` (the KV
-cache), `meter` (counts the work) | `transformer` (prefill and decode step) | `smol` (all of it
-together) | `speed` (how near it comes to what this machine can do).
+From the ground up: `weights` (the sack), `rounding` (a lighter one) | `tokenizer` (words and
+numbers), `notepad` (the KV cache), `meter` (counts the work) | `transformer` (prefill and decode
+step) | `drafts` (speculation) | `smol` (all of it together) | `reading` (how well it reads),
+`speed` (how near it comes to what this machine can do).
 """
 
 from __future__ import annotations
 
+from kitchenlib.llm.drafts import Draft, Drafter, Speculation, Sweep, lookup
 from kitchenlib.llm.notepad import Cache
+from kitchenlib.llm.reading import market_day, perplexity, surprise
 from kitchenlib.llm.smol import LLM, Timing, load, stand_in
-from kitchenlib.llm.speed import Speed, measure, readiness
+from kitchenlib.llm.speed import BatchStep, Speed, batch_steps, measure, readiness
 from kitchenlib.llm.transformer import Transformer
 
 __all__ = [
     "LLM",
+    "BatchStep",
     "Cache",
+    "Draft",
+    "Drafter",
+    "Speculation",
     "Speed",
+    "Sweep",
     "Timing",
     "Transformer",
+    "batch_steps",
     "load",
+    "lookup",
+    "market_day",
     "measure",
+    "perplexity",
     "readiness",
     "stand_in",
+    "surprise",
 ]

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from kitchenlib.inputs import wrong
 from kitchenlib.llm.weights import Shape
 
 Tokens = NDArray[np.integer]
@@ -43,6 +44,8 @@ class Cache:
     """
 
     def __init__(self, shape: Shape, batch: int, room: int) -> None:
+        if room > shape.context:
+            raise wrong("room", room, f"this model can read {shape.context:,} tokens at most")
         size = (shape.layers, batch, shape.kv_heads, room, shape.head_dim)
         self.keys, self.values = np.empty(size, np.float32), np.empty(size, np.float32)
         self.lengths = [0] * batch
@@ -77,6 +80,18 @@ class Cache:
             entries.append(entry)
             row += len(tokens)
         return entries
+
+    def cut_back(self, lengths: list[int]) -> None:
+        """Forget what was noted after so many tokens of each sequence.
+
+        Raises ``ValueError`` for more tokens than are noted, and for another batch.
+        """
+        noted = self.lengths
+        if len(lengths) != len(noted) or any(
+            not 0 <= kept <= length for kept, length in zip(lengths, noted, strict=True)
+        ):
+            raise wrong("lengths", lengths, f"give at most {noted} tokens, one number for each")
+        self.lengths = list(lengths)
 
     def note(self, entries: list[Entry]) -> None:
         """Keep what was written at `entries`."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from itertools import pairwise
 from os import PathLike
 from pathlib import Path
@@ -12,6 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from kitchenlib.inputs import dimension, real, wrong
+from kitchenlib.llm.drafts import Drafter, Speculation, lookup, sweeps
+from kitchenlib.llm.rounding import rounding
 from kitchenlib.llm.tokenizer import Tokenizer, Vocabulary, chat
 from kitchenlib.llm.transformer import Transformer
 from kitchenlib.llm.weights import (
@@ -22,6 +25,7 @@ from kitchenlib.llm.weights import (
     open_file,
     random_weights,
     read,
+    ungrouped,
 )
 from kitchenlib.units import human
 
@@ -61,6 +65,7 @@ class LLM(Transformer):
     Attributes:
         real: False for the random stand-in, True for the model that was trained.
         trouble: why this is the stand-in, and what to do; empty for the real model.
+        change: what was done to the weights; empty where nothing was.
         shape: its sizes.
     """
 
@@ -68,6 +73,7 @@ class LLM(Transformer):
         super().__init__(sack)
         self.tokenizer = Tokenizer(words)
         self.trouble = trouble
+        self.change = ""
 
     @property
     def real(self) -> bool:
@@ -76,7 +82,8 @@ class LLM(Transformer):
     def __repr__(self) -> str:
         name = "SmolLM2-135M-Instruct" if self.real else "a random stand-in for SmolLM2-135M"
         layers, vocab = self.shape.layers, self.shape.vocab
-        return f"<{name}: {layers} layers, {vocab:,} tokens, float32>"
+        change = self.change and f", {self.change}"
+        return f"<{name}: {layers} layers, {vocab:,} tokens, float32{change}>"
 
     def tokenize(self, text: str) -> list[int]:
         """The token numbers of a text."""
@@ -170,6 +177,85 @@ class LLM(Transformer):
             clock.append(perf_counter())
         first, *steps = (later - earlier for earlier, later in pairwise(clock))
         return Timing(len(ids), first, tuple(steps), self.text(written))
+
+    def write_together(self, prompts: Sequence[Sequence[int]], tokens: int = 40) -> list[list[int]]:
+        """Continue several prompts, one more likeliest token of each in every step.
+
+        The weights are read once for all. Whoever has ended keeps the seat until the last one has.
+
+        Args:
+            prompts: token numbers of each prompt, of any lengths.
+            tokens: tokens to write for each at most.
+
+        Returns:
+            what `write` writes for each.
+        """
+        if len(prompts) == 0 or any(np.ndim(prompt) == 0 for prompt in prompts):
+            raise wrong("prompts", prompts, "give a list of prompts, each a list of token numbers")
+        end = self.tokenizer.end
+        logits, cache = self.prefill(prompts, room=dimension("tokens", tokens, "tokens"))
+        steps = [logits.argmax(axis=1).tolist()]
+        ended = [token == end for token in steps[0]]
+        while len(steps) < tokens and not all(ended):
+            steps.append(self.decode_step(steps[-1], cache).argmax(axis=1).tolist())
+            ended = [was or token == end for was, token in zip(ended, steps[-1], strict=True)]
+        return [_up_to(end, written) for written in zip(*steps, strict=True)]
+
+    def speculate(
+        self,
+        prompt: str | Sequence[int],
+        tokens: int = 40,
+        drafted: int = 5,
+        drafter: Drafter = lookup,
+    ) -> Speculation:
+        """Write the likeliest tokens, several in a pass where guesses at them are right.
+
+        The reply is that of `write`, whatever is guessed: see `kitchenlib.llm.drafts`.
+
+        Args:
+            prompt: token numbers, or what a user says.
+            tokens: tokens to write at most, at least 2.
+            drafted: tokens to guess for each pass; 0 is plain decoding, timed in the same way.
+            drafter: guesses: called with all tokens so far, and how many to guess at most.
+        """
+        ids = self.chat(prompt) if isinstance(prompt, str) else prompt
+        dimension("tokens", tokens, "tokens", least=2)
+        dimension("drafted", drafted, "tokens", least=0)
+        end = self.tokenizer.end
+        first, *passes = sweeps(self, ids, tokens, drafter, drafted, end)
+        written = [token for sweep in (first, *passes) for token in sweep.written]
+        reply = tuple(_up_to(end, written))
+        return Speculation(len(ids), first.seconds, tuple(passes), reply, self.text(reply))
+
+    def rounded(self, bits: int, group: int = 32, embedding: bool = False) -> LLM:
+        """The model with rounded weights, unpacked to float32 again: it runs no faster.
+
+        Args:
+            bits: bits of a weight, from 1 to 16. The weights in the file have 4, in groups of 32.
+            group: neighbouring inputs of an output that share a step and a lowest value.
+            embedding: whether to round the embedding too, which is the LM head as well.
+        """
+        way = rounding(bits, group, embedding)
+        return self._changed(way.applied(self._weights), str(way))
+
+    def bits_per_weight(self, bits: int, group: int = 32, embedding: bool = False) -> float:
+        """Bits that a weight `rounded` like that takes, with its share of what the group keeps."""
+        return rounding(bits, group, embedding).bits_per_weight(self._weights)
+
+    def ungrouped(self) -> LLM:
+        """The same model with a KV head for each query head: same words, a thicker notepad."""
+        return self._changed(ungrouped(self._weights), "a KV head for each query head")
+
+    def _changed(self, weights: Weights, change: str) -> LLM:
+        other = copy(self)
+        Transformer.__init__(other, weights)
+        other.change = ", ".join(filter(None, (self.change, change)))
+        return other
+
+
+def _up_to(end: int, tokens: Sequence[int]) -> list[int]:
+    """The tokens before `end`, or all of them."""
+    return list(tokens[: tokens.index(end)] if end in tokens else tokens)
 
 
 def picker(temperature: float, seed: int) -> Callable[[Array], int]:

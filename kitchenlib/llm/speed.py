@@ -9,16 +9,19 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from time import perf_counter
 from typing import NamedTuple
 
 import numpy as np
 
+from kitchenlib.inputs import dimension
+from kitchenlib.llm.notepad import Cache
 from kitchenlib.llm.smol import LLM
 from kitchenlib.roofline import Work
 from kitchenlib.units import FLOP_PER_MULTIPLY_ADD, KiB, human
 
+BATCHES = (1, 2, 4, 8, 16, 32, 64)  # sequences
 _CONTEXT = 64  # tokens noted before the decode step that is timed
 _TALL, _WIDE = 16384, 8192  # the yardsticks: a matrix as heavy as all the weights together,
 _SQUARE = 3072  # and one that takes as long to multiply as a few hundred tokens
@@ -82,6 +85,65 @@ def measure(smol: LLM, prompt: int = 512, tries: int = 16) -> Speed:
         prefill=float(flood_work.flops) / flood_time,
         multiply=FLOP_PER_MULTIPLY_ADD * _SQUARE**3 / matmul_time,
     )
+
+
+class BatchStep(NamedTuple):
+    """A decode step of several sequences, timed.
+
+    Attributes:
+        batch: sequences that share the step.
+        context: tokens noted for each of them before it.
+        seconds: of the step.
+    """
+
+    batch: int
+    context: int
+    seconds: float
+
+    @property
+    def total(self) -> float:
+        """Tokens per second, all sequences together."""
+        return self.batch / self.seconds
+
+    @property
+    def each(self) -> float:
+        """Tokens per second of one sequence."""
+        return 1 / self.seconds
+
+    def __str__(self) -> str:
+        return (
+            f"{self.batch} together: {human(self.seconds, 's')} for a step, "
+            f"{self.total:.0f} tokens/s in all, {self.each:.0f} for each"
+        )
+
+
+def batch_steps(
+    smol: LLM, batches: Sequence[int] = BATCHES, context: int = _CONTEXT, tries: int = 3
+) -> list[BatchStep]:
+    """Decode steps of 1 to 64 sequences, each the best of several; takes a few seconds.
+
+    Args:
+        smol: the model; its stand-in is as fast.
+        batches: sequences that share a step.
+        context: tokens noted for each before the step.
+        tries: steps of each batch.
+    """
+    dimension("tries", tries, "steps")
+    return [_batch_step(smol, batch, context, tries) for batch in batches]
+
+
+def _batch_step(smol: LLM, batch: int, context: int, tries: int) -> BatchStep:
+    dimension("context", context, "tokens")
+    cache = Cache(smol.shape, dimension("batches", batch, "sequences"), context + 1)
+    cache.keys.fill(1)  # any notes are as heavy as real ones
+    cache.values.fill(1)
+
+    def step() -> None:
+        cache.lengths = [context] * batch
+        smol.decode_step([0] * batch, cache)
+
+    (seconds,) = _best(tries, step)
+    return BatchStep(batch, context, seconds)
 
 
 def _counts(smol: LLM, task: Callable[[], object]) -> Work:

@@ -59,7 +59,7 @@ class Transformer:
             ValueError: no tokens, unknown tokens, or more of them than there is room for.
         """
         single = len(prompt) == 0 or np.ndim(prompt[0]) == 0
-        new = [self._checked(ids) for ids in ([prompt] if single else prompt)]
+        new = [self.checked(ids) for ids in ([prompt] if single else prompt)]
         if cache is None:
             needed = max(map(len, new)) + dimension("room", room, "tokens", least=0)
             cache = Cache(self.shape, len(new), min(needed, self.shape.context))
@@ -77,14 +77,30 @@ class Transformer:
         Returns:
             logits of what follows, (vocab,) or (batch, vocab).
         """
-        tokens = self._checked(np.atleast_1d(token))
+        tokens = self.checked(np.atleast_1d(token))
         logits = self._logits(self._pass(list(tokens[:, None]), cache))
         return logits if np.ndim(token) else logits[0]
 
-    def logits_everywhere(self, prompt: Sequence[int]) -> Array:
-        """Logits after each token of one prompt, (tokens, vocab)."""
-        ids = self._checked(prompt)
-        return self._logits(self._pass([ids], Cache(self.shape, 1, len(ids))))
+    def logits_everywhere(self, prompt: Sequence[int], cache: Cache | None = None) -> Array:
+        """Logits after each token of one prompt, (tokens, vocab).
+
+        Args:
+            prompt: token numbers.
+            cache: a notepad to go on in, as for `prefill`.
+        """
+        ids = self.checked(prompt)
+        if cache is None:
+            cache = Cache(self.shape, 1, min(len(ids), self.shape.context))
+        return self._logits(self._pass([ids], cache))
+
+    def checked(self, ids: ArrayLike) -> Tokens:
+        """Token numbers as an array, (tokens,); ``ValueError`` for what are none."""
+        tokens = np.asarray(ids)
+        if tokens.ndim != 1 or tokens.size == 0 or tokens.dtype.kind not in "iu":
+            raise wrong("tokens", ids, "give at least one token number, all of them whole")
+        if tokens.min() < 0 or tokens.max() >= self.shape.vocab:
+            raise wrong("tokens", ids, f"token numbers go from 0 to {self.shape.vocab - 1:,}")
+        return tokens
 
     @contextmanager
     def counted(self) -> Iterator[Meter]:
@@ -182,11 +198,3 @@ class Transformer:
         """What may follow each row: (rows, vocab)."""
         x = self._norm(x, self._weights.final_norm)
         return self.meter.product("lm_head", x, self._weights.embedding.T)
-
-    def _checked(self, ids: ArrayLike) -> Tokens:
-        tokens = np.asarray(ids)
-        if tokens.ndim != 1 or tokens.size == 0 or tokens.dtype.kind not in "iu":
-            raise wrong("tokens", ids, "give at least one token number, all of them whole")
-        if tokens.min() < 0 or tokens.max() >= self.shape.vocab:
-            raise wrong("tokens", ids, f"token numbers go from 0 to {self.shape.vocab - 1:,}")
-        return tokens

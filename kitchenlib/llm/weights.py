@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Callable
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -216,6 +217,42 @@ def known_shape() -> Shape:
         context=known.max_context or 0,
         theta=1e5,
         eps=1e-5,
+    )
+
+
+def ungrouped(weights: Weights) -> Weights:
+    """The same model without grouped queries: each query head has its own copy of its KV head."""
+    s = weights.shape
+    queries = s.heads * s.head_dim
+
+    def copied(layer: Layer) -> Layer:
+        shared = layer.qkv[queries:].reshape(-1, s.head_dim, s.hidden)
+        own = np.repeat(shared, s.heads // s.kv_heads, axis=0).reshape(-1, s.hidden)
+        return layer._replace(qkv=np.concatenate([layer.qkv[:queries], own]))
+
+    return changed(weights, copied)._replace(shape=s._replace(kv_heads=s.heads))
+
+
+def changed(
+    weights: Weights,
+    layer: Callable[[Layer], Layer],
+    embedding: Callable[[Array], Array] = np.asarray,
+) -> Weights:
+    """Copies of the weights, in a sack of their own.
+
+    Args:
+        weights: the ones to copy.
+        layer: what becomes of each layer; the changed ones are all of one size.
+        embedding: what becomes of the embedding, in the same shape.
+    """
+    each = sum(part.size for part in layer(weights.layers[0]))
+    rest = weights.final_norm.size + weights.embedding.size
+    sack = _Sack(each * len(weights.layers) + rest)
+    return Weights(
+        shape=weights.shape,
+        layers=tuple(Layer(*map(sack.place, layer(old))) for old in weights.layers),
+        final_norm=sack.place(weights.final_norm),
+        embedding=sack.place(embedding(weights.embedding)),
     )
 
 
