@@ -14,7 +14,7 @@ from kitchenlib import llm
 from kitchenlib.llm.drafts import Draft, Drafter, Speculation, Sweep, lookup, sweeps
 from tests.llm_models import alone, any_smol, real_smol, tiny
 
-ROUNDING = 0.004  # twice what another order of adding up may change in a logit
+ROUNDING = 0.001  # ten times what another order of adding up changes in a logit
 NEVER = -1  # no token ends the turn
 MODEL = tiny()
 

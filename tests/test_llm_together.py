@@ -15,7 +15,7 @@ from kitchenlib.llm.meter import Meter
 from kitchenlib.llm.notepad import Cache
 from tests.llm_models import alone, any_smol, real_smol, tiny
 
-ROUNDING = 0.004  # twice what another order of adding up may change in a logit
+ROUNDING = 0.001  # ten times what another order of adding up changes in a logit
 LAW = kl.model("SmolLM2-135M")
 ASKED = [
     "Why is the sky blue?",

@@ -6,7 +6,7 @@ after the last right one, stands the model's own token: the bonus. So a pass wri
 token, and never one that plain decoding would not have written.
 
 "Never" holds up to rounding: a pass over several tokens adds the same numbers in another order, so
-a likeliest and a second likeliest token that are closer than about 0.001 could change places.
+a likeliest and a second likeliest token that are closer than about 0.0001 could change places.
 
 Source of the idea: Leviathan, Kalman, Matias, "Fast Inference from Transformers via Speculative
 Decoding", arXiv 2211.17192. Here the choice is always the likeliest token, so nothing is drawn.
