@@ -1,7 +1,7 @@
 """Lighter sacks: weights rounded to a few bits in groups, and what the scales weigh.
 
 Round to nearest: in each group of neighbouring inputs of an output the values from the lowest to
-the highest become 2**bits equal steps. The lowest value and the step are kept in 16 bit (fp16).
+the highest become 2**bits values, a step apart. The lowest value and the step are kept in 16 bit.
 Nothing is trained or corrected afterwards, as GPTQ or AWQ would: this is what rounding alone does.
 
 The rounded weights are unpacked again to float32: the model runs as before and no faster. What is
