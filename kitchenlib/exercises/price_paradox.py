@@ -230,7 +230,8 @@ QUESTIONS = [
                 lambda seconds, guests, chips, chip_hour: (
                     seconds / guests * chips * chip_hour * 1e6
                 ),
-                "`chip_hour` is the price of an hour, and `seconds` are seconds. An hour has 3,600.",
+                "`chip_hour` is the price of an hour, and `seconds` are seconds. An hour has "
+                "3,600.",
             ),
             Mistake(
                 "minutes",
@@ -375,7 +376,8 @@ QUESTIONS = [
         "break-even",
         prompt=lambda: (
             f"Four H100s cost {_paid(RENT)} dollars an hour each ({RENT.provider}). On a price "
-            f"sheet a request costs {100 * _PER_REQUEST:g} cents. From how many **requests a day** on is "
+            f"sheet a request costs {100 * _PER_REQUEST:g} cents. From how many **requests a "
+            f"day** on is "
             "the rent no dearer than the sheet, if the kitchen can serve them all?"
         ),
         right=_even,
@@ -418,7 +420,8 @@ QUESTIONS = [
         "use.",
         worked=lambda: (
             f"4 × {_paid(RENT)} × 24 = {CHIPS * _paid(RENT) * 24:.2f} dollars a day, divided by "
-            f"{_PER_REQUEST} dollars for a request: {{right}}.\n\n`kl.break_even(sheet={_PER_REQUEST}, own=..., "
+            f"{_PER_REQUEST} dollars for a request: "
+            f"{{right}}.\n\n`kl.break_even(sheet={_PER_REQUEST}, own=..., "
             f"rent=4 * {_paid(RENT)})`"
         ),
     ),
