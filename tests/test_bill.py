@@ -119,7 +119,8 @@ def test_a_second_kitchen_that_does_not_pay_at_once_is_said():
     full, later = NARROW.full(), 2 * NARROW.even()
     assert NARROW.even() < full < NARROW.requests < later
     assert NARROW.own_bill() > NARROW.sheet_bill()
-    assert f"needed from {math.ceil(full):,}, from {math.ceil(later):,}" in NARROW.break_even()
+    said = f"from {math.ceil(full):,} you need a second kitchen, which pays only from "
+    assert said + f"{math.ceil(later):,}" in NARROW.break_even()
     assert "second" not in Bill().break_even()
 
 
@@ -225,7 +226,7 @@ def test_what_is_not_known_is_said():
 
 def test_a_kitchen_that_cannot_be_has_neither_price_nor_wait():
     for each in (FULL, LONELY):
-        assert each.facts()["your own kitchen"] == f"not possible: {each.obstacle()}"
+        assert each.facts()["your own kitchen"].startswith(f"not possible: {each.obstacle()} (")
         assert not {"your own", "break-even", "a guest waits", "energy"} & set(each.facts())
 
 
@@ -398,4 +399,12 @@ def test_a_kitchen_is_as_busy_as_its_guests_keep_it_and_never_busier_than_allowe
         assert bill.busy() == pytest.approx(bill.occupancy * asked / paid)
         assert bill.busy() <= bill.occupancy
     facts = Bill().facts()["with these guests"]
-    assert facts == "busy 4.6% of the time, so that a request really costs $0.0035"
+    assert facts == "busy 4.6% of the time; as busy as you allow, $0.00033 a request"
+
+
+def test_what_is_no_bill_is_refused() -> None:
+    for wrong in (None, {}, "bill"):
+        with pytest.raises(ValueError, match=r"bill = .* give a Bill"):
+            bill(wrong)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"requests = 0 .*requests a day"):
+        bill(Bill(requests=0))

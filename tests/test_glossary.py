@@ -50,6 +50,16 @@ def test_every_term_is_linked_where_it_first_appears(page: Path) -> None:
     assert unlinked(prose_of(page)) == []
 
 
+@pytest.mark.parametrize("page", sources.sources(NOTEBOOKS), ids=lambda page: page.stem)
+def test_no_two_prices_in_one_run_of_text_become_mathematics(page: Path) -> None:
+    """JupyterLab typesets what stands between two dollar signs, escaped or not."""
+    cells = [cell.text for cell in sources.read(page) if cell.type == "markdown"]
+    runs = [
+        run for text in cells for run in re.split(r"\n\s*\n|\n(?=[-*|]|\d+\. )|[*`\[\]()]", text)
+    ]
+    assert [run for run in runs if run.count("$") > 1 and "\\$" in run] == []
+
+
 def test_a_term_without_a_link_is_found() -> None:
     assert unlinked("The roofline is a picture.") == ["Roofline"]
     assert unlinked("The [roofline] is a picture, the roofline of a chip.") == []

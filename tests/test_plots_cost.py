@@ -317,3 +317,12 @@ def test_orders_that_make_no_sense_are_refused():
         per_dollar(pair=("H100 SXM", "H200"))
     with pytest.raises(ValueError, match=r"0 of 1 chips hold Llama-3\.1-70B in 16 bit"):
         per_dollar(LONG, [RENT])
+
+
+def test_what_is_no_order_no_row_and_no_pair_is_refused():
+    with pytest.raises(ValueError, match=r"order = 'chat' .*give an Order"):
+        per_dollar(orders=["chat"])  # type: ignore[list-item]
+    with pytest.raises(ValueError, match="give a ChipHour"):
+        per_dollar(hours=[2.95])  # type: ignore[list-item]
+    with pytest.raises(ValueError, match=r"pair = .*two chips"):
+        per_dollar(pair=("H100 SXM",))  # type: ignore[arg-type]

@@ -337,3 +337,10 @@ def test_claims_that_cannot_be_judged_are_refused():
             claims_and_floors([fine._replace(**change)])
     with pytest.raises(ValueError, match=r"claims = \(110, 'Llama-3\.1-70B'"):
         claims_and_floors([tuple(fine)])  # type: ignore[list-item]
+
+
+def test_a_name_is_neither_a_model_nor_a_chip():
+    with pytest.raises(ValueError, match="give a Model"):
+        empty_seats(model="Llama-2-70B")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="give a Chip"):
+        empty_seats(chip="H100 SXM")  # type: ignore[arg-type]

@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-from kitchenlib.inputs import unknown_name
+from kitchenlib.inputs import UnknownName, find, unknown_name
 
 FOLDER = Path(__file__).parent
 
@@ -49,9 +49,11 @@ def select(
     for name, value in conditions.items():
         if name not in known:
             raise unknown_name(f"condition of a {noun}", name, sorted(known))
-        if not _among(value, {getattr(row, name) for row in rows}):
-            values = sorted({str(getattr(row, name)) for row in rows})
-            raise unknown_name(f"{kind} {name}", value, values)
+        values = {getattr(row, name) for row in rows}
+        if isinstance(value, str):
+            value = _as_written(value, values)
+        if not _among(value, values):
+            raise unknown_name(f"{kind} {name}", value, sorted(map(str, values)))
         found = tuple(row for row in found if getattr(row, name) == value)
     return found
 
@@ -72,6 +74,14 @@ def only(rows: Sequence[_Row], conditions: Mapping[str, object], noun: str, kind
     raise ValueError(
         f"{many}: give conditions that one of them meets. They differ in {_differences(found)}"
     )
+
+
+def _as_written(value: str, known: set[Any]) -> str:
+    """The one of `known` that is `value` but for case, blanks and brackets; else `value`."""
+    try:
+        return find("value", value, {each: each for each in known if isinstance(each, str)})
+    except UnknownName:
+        return value
 
 
 def _among(value: object, known: set[Any]) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import random
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import kitchenlib as kl
 from kitchenlib.exercises.bank import Bank
@@ -81,10 +81,14 @@ PREDICTIONS = [
 _GUESTS, _NOTES = 16, 8192
 
 
+def _step(model: kl.Model, notes: int, guests: int) -> float:
+    """Seconds of one step on one ideal chip."""
+    return float(kl.decode_step(model, notes, guests).time(H100))
+
+
 def _gain(model: kl.Model, guests: int, notes: int) -> float:
     """Tokens a second of a whole kitchen over those of one guest."""
-    times = [float(kl.decode_step(model, notes, n).time(H100)) for n in (1, guests)]
-    return guests * times[0] / times[1]
+    return guests * _step(model, notes, 1) / _step(model, notes, guests)
 
 
 def _random_draft(rng: random.Random) -> tuple[float, int]:
@@ -141,7 +145,8 @@ def _try(plan: _Plan) -> _Result:
 
 
 def _plans() -> list[_Plan]:
-    return [_Plan(*values) for values in itertools.product(*(_DAYS[name] for name in _DAYS))]
+    choices: list[list[Any]] = [list(_DAYS[name]) for name in _Plan._fields]
+    return [_Plan(*values) for values in itertools.product(*choices)]
 
 
 _FAMOUS = _Plan(weights="int4-g128", kv="fp8")
@@ -264,9 +269,8 @@ QUESTIONS = [
         "sixteen.",
         why="{right}. Sixteen guests, and a third of the weight on the cart is notes.",
         worked=lambda: (
-            "One guest: a step of "
-            f"{kl.human(kl.decode_step(LONG, _NOTES).time(H100), 's')}. Sixteen: "
-            f"{kl.human(kl.decode_step(LONG, _NOTES, _GUESTS).time(H100), 's')}, for sixteen "
+            f"One guest: a step of {kl.human(_step(LONG, _NOTES, 1), 's')}. Sixteen: "
+            f"{kl.human(_step(LONG, _NOTES, _GUESTS), 's')}, for sixteen "
             "tokens. 16 × the first ÷ the second = {right}."
         ),
     ),

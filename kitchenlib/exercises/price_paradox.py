@@ -241,6 +241,20 @@ QUESTIONS = [
                 "You divided by 60. An hour has 60 × 60 seconds.",
             ),
             Mistake(
+                "one token",
+                lambda seconds, guests, chips, chip_hour: (
+                    seconds / guests * chips * chip_hour / 3600
+                ),
+                "That is the price of one token. Price sheets count in millions.",
+            ),
+            Mistake(
+                "cents",
+                lambda seconds, guests, chips, chip_hour: (
+                    seconds / guests * chips * chip_hour / 36 * 1e6
+                ),
+                "A hundred times too much: are those cents?",
+            ),
+            Mistake(
                 "one chip paid",
                 lambda seconds, guests, chips, chip_hour: seconds / guests * chip_hour / 3600 * 1e6,
                 "All chips that share the sack are paid for the whole step.",
@@ -285,6 +299,18 @@ QUESTIONS = [
                 lambda: _guests_for(_median(), "planned"),
                 "That is where the picture's curve meets the middle of the price sheets, a little "
                 "above four. The question is about four.",
+            ),
+            Mistake(
+                "the median of another curve",
+                lambda: _guests_for(_median(), "prefill 40%"),
+                "Two things: you read the curve with the ideal waiter, and at the middle of the "
+                "price sheets, a little above four.",
+            ),
+            Mistake(
+                "the median of the ideal law",
+                lambda: _guests_for(_median(), "ideal"),
+                "Two things: you read the ideal curve, and at the middle of the price sheets, a "
+                "little above four.",
             ),
             Mistake(
                 "one guest too few",
@@ -421,7 +447,7 @@ QUESTIONS = [
         worked=lambda: (
             f"4 × {_paid(RENT)} × 24 = {CHIPS * _paid(RENT) * 24:.2f} dollars a day, divided by "
             f"{_PER_REQUEST} dollars for a request: "
-            f"{{right}}.\n\n`kl.break_even(sheet={_PER_REQUEST}, own=..., "
+            f"{{right}}.\n\n`kl.break_even(sheet={_PER_REQUEST}, own=0.001, "
             f"rent=4 * {_paid(RENT)})`"
         ),
     ),

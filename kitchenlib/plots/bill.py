@@ -16,6 +16,7 @@ from matplotlib.patches import Rectangle
 from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 
+from kitchenlib.inputs import count, instance
 from kitchenlib.plots.billing import LEFT_OUT, WORKED, Bill, in_dollars, many, whole
 from kitchenlib.plots.style import (
     INK,
@@ -305,7 +306,7 @@ class _Row:
 
     def show(self, name: str, bill: Bill, price: Price, month: float) -> None:
         self._name.set_text(name)
-        self._each.set_text(dollars(bill.request(price)))
+        self._each.set_text(dollars(month / float(monthly(1, bill.requests))))
         self._month.set_text(in_dollars(month))
         self._why.set_text("")
         parts = bill.parts(price)
@@ -340,6 +341,8 @@ def _edge(name: str) -> dict[str, Any]:
 @in_style
 def bill(bill: Bill = WORKED) -> Picture:
     """A workload's bill, by a price sheet and in your own kitchens: the still of the explorer."""
+    instance("bill", bill, Bill, "Bill(requests=1000)")
+    count("requests", bill.requests, "requests a day")
     stage = BillStage()
     stage.show(bill)
     return stage.picture

@@ -16,12 +16,14 @@ from kitchenlib.models import model
 from kitchenlib.plots.style import percent
 from kitchenlib.prices import ChipHour, Price, SheetPrice, chip_hours, sheet_price
 from kitchenlib.serving import (
+    USABLE,
     break_even,
     energy_per_token,
     fits,
     kitchen_bill,
     kitchens_needed,
     max_batch,
+    memory_needed,
     monthly,
     price_per_million,
     request_time,
@@ -323,11 +325,21 @@ class Bill(NamedTuple):
             return "the sack and one guest's notes do not fit"
         return f"{many(self.batch, 'guest')} do not fit, {most:,} would"
 
+    def room(self) -> str:
+        """Bytes needed on each chip and those there are, and what to do about it."""
+        of, on = model(self.model), self.on
+        needed = memory_needed(of, self.context, self.batch, self.weights, chips=self.chips)
+        usable = USABLE * (on.memory_bytes or math.nan)
+        return (
+            f"{human(float(needed), 'B')} needed on each chip, {human(usable, 'B')} usable: take "
+            "more chips, a lighter format or fewer guests"
+        )
+
     # in words
 
     def facts(self) -> dict[str, str]:
         """The numbers in words: name -> value with its unit."""
-        own = {"your own kitchen": f"not possible: {self.obstacle()}"}
+        own = {"your own kitchen": f"not possible: {self.obstacle()} ({self.room()})"}
         if not self.obstacle():
             own = self._own_facts()
         unpriced = self.cached_tokens and self.sheet_price().cached is None
@@ -347,10 +359,10 @@ class Bill(NamedTuple):
         joules = self.joules()
         power = "no rated power in the catalogue"
         return {
-            "your own": f"{self._costs(self.own_price(), self.own_bill())} "
-            f"({many(self.kitchens(), 'kitchen')})",
-            "with these guests": f"busy {percent(self.busy())} of the time, so that a request "
-            f"really costs {dollars(self.own_bill() / float(monthly(1, self.requests)))}",
+            "your own": f"{dollars(self.own_bill() / float(monthly(1, self.requests)))} a request, "
+            f"{in_dollars(self.own_bill())} a month ({many(self.kitchens(), 'kitchen')})",
+            "with these guests": f"busy {percent(self.busy())} of the time; as busy as you allow, "
+            f"{dollars(self.request(self.own_price()))} a request",
             "break-even": self.break_even(),
             "a guest waits": f"{_duration(first)} for the first word, {_duration(last)} for the "
             "last",
@@ -366,7 +378,10 @@ class Bill(NamedTuple):
         words = f"from {whole(even)} requests a day"
         if 2 * even <= full:
             return words
-        return f"{words}; a second kitchen, needed from {whole(full)}, from {whole(2 * even)}"
+        return (
+            f"{words}; from {whole(full)} you need a second kitchen, which pays only from "
+            f"{whole(2 * even)} (later ones: see the tint)"
+        )
 
     def claim(self) -> str:
         """The bill in a sentence."""

@@ -11,7 +11,7 @@ from matplotlib.patches import Rectangle
 
 from kitchenlib.chips import Chip
 from kitchenlib.efficiency import Efficiency, efficiency
-from kitchenlib.inputs import instance, unknown_name
+from kitchenlib.inputs import instance, unknown_name, wrong
 from kitchenlib.models import Model
 from kitchenlib.models import model as model_called
 from kitchenlib.plots.cost import listed, rented, where
@@ -146,6 +146,12 @@ def per_dollar(
     """
     model = model or model_called("Llama-3.1-8B")
     instance("model", model, Model, 'kl.model("Llama-3.1-8B")')
+    for order in orders:
+        instance("order", order, Order, 'Order("chat", 1000, 130)')
+    for hour in hours or ():
+        instance("hour", hour, ChipHour, 'kl.chip_hour(provider="Nebius", chip="H100 SXM")')
+    if len(pair) != 2:
+        raise wrong("pair", pair, "give the names of two chips")
     _check(model, orders)
     plan = efficiency("planned")
     rows, small = _rows(model, _cheapest() if hours is None else hours, orders, plan)

@@ -12,7 +12,7 @@ from matplotlib.path import Path
 
 from kitchenlib.chips import Chip
 from kitchenlib.chips import chip as chip_called
-from kitchenlib.inputs import dimension, wrong
+from kitchenlib.inputs import dimension, instance, wrong
 from kitchenlib.layers import Experts
 from kitchenlib.models import Model
 from kitchenlib.models import model as model_called
@@ -78,6 +78,8 @@ def empty_seats(
     their own) and for a ridge below 1 or above 600.
     """
     model, chip = model or model_called("Llama-3.1-70B"), chip or chip_called("H100 SXM")
+    instance("model", model, Model, 'kl.model("Llama-3.1-70B")')
+    instance("chip", chip, Chip, 'kl.chip("H100 SXM")')
     seats = _seats(model, chip)
     _check(guests, seats)
     dimension("notes", notes, "tokens")

@@ -198,8 +198,8 @@ def _sources(row: SheetPrice) -> str:
     where = re.sub(r"^(https://|github:)", "", row.source).partition("?")[0]
     return (
         f"The row: {where}.\nReasoning as output: openrouter.ai/docs/use-cases/reasoning-tokens.\n"
-        f"Middles of {len(cached_shares())} and {len(ratios())} rows: hand-read "
-        f"(2025 to 2026-11) and {LIST}."
+        f"Middles of {len(cached_shares())} and {len(ratios())} rows: hand-read (2025 to 2026-11); "
+        f"{LIST}."
     )
 
 

@@ -119,7 +119,8 @@ look_back("half-the-reply")
 # %% [markdown]
 # ## The waiting chef
 #
-# From here on there is always a guest. Think of the trip of the sack as a freight train. It runs anyway, and
+# From here on there is always a guest. (And one ideal chip with a bigger [warehouse], to keep the picture plain.)
+# Think of the trip of the sack as a freight train. It runs anyway, and
 # takes as long, for one passenger or for many. How many seats does it have?
 
 # %%
@@ -143,7 +144,7 @@ print(f"written   {does / 1e6:6.1f} million tokens ({does / could:.2%})")
 # %% [markdown]
 # ### Fill the seats
 #
-# Every further guest on the trip adds a notepad, and nothing else. How far down does the price go, and what ends
+# Back to four chips. Every further guest on the trip adds a notepad, and nothing else. How far down does the price go, and what ends
 # each line?
 
 # %%
@@ -151,8 +152,8 @@ plots.cost_by_batch()
 
 # %% [markdown]
 # From over thirty dollars to a third of one, by company alone, and no chip got faster. Notes bend the lines, a
-# busy chef flattens the lowest one, and a full [warehouse] ends each. Once all notepads together weigh as much as
-# the sack, company hardly helps any more. And it has its own price: each guest now gets 40 tokens per second
+# busy chef flattens the lowest one, and a full warehouse ends each. Once all notepads together weigh as much as
+# the sack, more company can at most halve the price. And it has its own price: each guest now gets 40 tokens per second
 # instead of 96.
 
 # %% [markdown]
@@ -260,7 +261,8 @@ for claim in claims:
 # The first is the waiter with one guest. The second is the waiter again, with 64 guests counted together: each
 # of them sees 65 tokens per second, fewer than the one guest of the first. In the third the 64 guests bring
 # long prompts. By the law the chef reads for half of the time, and the number divides by that time, too. In the
-# other half the waiter carries 64 notepads, five times the weight of the sack. Forty times between the largest and
+# other half the waiter carries 64 notepads, five times the weight of the sack. (By our count 59 of them fit at once.
+# The test may have let some wait, and divided by that as well.) Forty times between the largest and
 # the smallest, and the chip is the same. So ask: whose tokens, whose seconds?
 #
 # ### Claims that cannot be true
@@ -323,7 +325,8 @@ for sheet, hidden in ((thinker, 4000), (plain, 0)):
 # 4. **Nothing reaches the law.** Shares of 40% and 70% are planning numbers. In one table (Llama-3.1-8B in 16 bit,
 #    one card, one guest) decodes lie between 39% and 87% of the law. More chips reach less.
 # 5. **Two of the four fixes are missing.** Lighter weights and guessed tokens come in the next notebook, and they
-#    show on sheets: the same 8B costs \$0.827 in 16 bit and \$0.287 in fp8 at one host (Cloudflare, 2025).
+#    show on sheets: a million tokens of the same 8B cost 82.7 cents in 16 bit and 28.7 cents in fp8 at one host
+#    (Cloudflare, 2025).
 # 6. **Prices are not costs.** A provider may sell below its costs to win you, or far above.
 
 # %% [markdown]

@@ -217,6 +217,13 @@
 # ### Speculative decoding
 # Guessing a few tokens cheaply, then checking them all in one pass.
 #
+# ### Acceptance
+# The chance that a guessed token is what the model would have written, if those before it were.
+#
+# ### Perplexity
+# Among how many equally likely tokens a model seems to choose when it reads a text: the lower, the better it
+# knows what comes. 1 would be certainty.
+#
 # ### bf16
 # A 16-bit number format, two bytes for each weight. The usual format of a published model.
 #
