@@ -25,10 +25,12 @@ from kitchenlib.chips import chip, chips
 from kitchenlib.efficiency import efficiencies
 from kitchenlib.inputs import find, wrong
 from kitchenlib.models import model, models
-from kitchenlib.plots import billing
+from kitchenlib.plots import billing, fixing
 from kitchenlib.plots.bill import BillStage
 from kitchenlib.plots.billing import Bill
 from kitchenlib.plots.explorer import PHASES, WORKED, RooflineStage, Setting
+from kitchenlib.plots.fixing import Fixes
+from kitchenlib.plots.stacking import FixesStage
 from kitchenlib.plots.style import Stage
 from kitchenlib.plots.welcome import GUESTS, Taste
 from kitchenlib.units import dollars
@@ -329,14 +331,7 @@ class BillExplorer(Explorer):
         return bill.facts()
 
     def arranged(self, controls: Mapping[str, w.Dropdown | Sizes]) -> list[w.Widget]:
-        return [
-            part
-            for heading, names in self.groups.items()
-            for part in (
-                w.HTML(f"<b>{heading}</b>"),
-                _row(controls[name] for name in names.split()),
-            )
-        ]
+        return _grouped(self.groups, controls)
 
 
 def _offered(kind: str, name: object, offered: Iterable[str]) -> str:
@@ -363,3 +358,66 @@ def _chip_hours() -> list[tuple[str, str]]:
 def _sheets() -> list[tuple[str, str]]:
     """Every price sheet to choose, with its date."""
     return [(f"{name}: {each.row.when}", name) for name, each in billing.sheets().items()]
+
+
+class FixesExplorer(Explorer):
+    """Fixes on top of each other: one pass, what comes of it, and which fix would help next.
+
+    Args:
+        setting: keywords of `kitchenlib.plots.fixing.Fixes`: weights, batch, clipboards, drafted,
+            acceptance; kv, tokens; model, chip, chips, efficiency.
+
+    Raises `UnknownName` that lists near matches for a name that is in no catalogue, ``ValueError``
+    that lists the choices for a value that the control does not offer.
+    """
+
+    stage: FixesStage
+
+    #: Headings, and the controls below each.
+    groups: Mapping[str, str] = {
+        "the four fixes": "weights batch clipboards drafted acceptance",
+        "the notes": "kv tokens",
+        "the kitchen": "model chip chips efficiency",
+    }
+
+    def __init__(self, **setting: Any) -> None:
+        for name in setting:
+            find("setting of the explorer", name, dict.fromkeys(Fixes._fields))
+        start = fixing.WORKED._replace(**setting)
+        of, on = model(start.model), chip(start.chip)  # by any of their names
+        form = precision.number_format(start.weights)
+        named = [each.name for each in efficiencies()]
+        guests = powers_of_two(1, fixing.MOST_GUESTS)
+        controls = {
+            "weights": menu("weights (format)", fixing.WEIGHTS, form.name),
+            "batch": Sizes("guests (batch)", guests, start.batch),
+            "clipboards": menu("clipboards (KV heads)", fixing.CLIPBOARDS, start.clipboards),
+            "drafted": menu("guesses (tokens)", fixing.DRAFTED, start.drafted),
+            "acceptance": menu("acceptance (chance)", fixing.ACCEPTANCE, start.acceptance),
+            "kv": menu("notes (format)", fixing.NOTES, start.kv),
+            "tokens": Sizes("notes (tokens)", powers_of_two(128, 131072), start.tokens),
+            "model": menu("model", fixing.MODELS, of.name),
+            "chip": menu("chip", [(chip(each).label, each) for each in fixing.CHIPS], on.name),
+            "chips": menu("chips together", (1, 2, 4, 8), start.chips),
+            "efficiency": menu("efficiency", named, start.efficiency),
+        }
+        super().__init__(FixesStage(), controls)
+
+    def move(self, **values: Any) -> Mapping[str, str]:
+        kitchen = Fixes(**values)
+        self.stage.show(kitchen)
+        return kitchen.facts()
+
+    def arranged(self, controls: Mapping[str, w.Dropdown | Sizes]) -> list[w.Widget]:
+        return _grouped(self.groups, controls)
+
+
+def _grouped(
+    groups: Mapping[str, str], controls: Mapping[str, w.Dropdown | Sizes]
+) -> list[w.Widget]:
+    """The controls below their headings."""
+    return [
+        part
+        for heading, names in groups.items()
+        for part in (w.HTML(f"<b>{heading}</b>"), _row(controls[name] for name in names.split()))
+    ]

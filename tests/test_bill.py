@@ -403,8 +403,9 @@ def test_a_kitchen_is_as_busy_as_its_guests_keep_it_and_never_busier_than_allowe
 
 
 def test_what_is_no_bill_is_refused() -> None:
-    for wrong in (None, {}, "bill"):
+    no_bills: list[Any] = [None, {}, "bill"]
+    for wrong in no_bills:
         with pytest.raises(ValueError, match=r"bill = .* give a Bill"):
-            bill(wrong)  # type: ignore[arg-type]
+            bill(wrong)
     with pytest.raises(ValueError, match=r"requests = 0 .*requests a day"):
         bill(Bill(requests=0))

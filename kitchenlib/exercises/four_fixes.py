@@ -134,11 +134,10 @@ class _Result(NamedTuple):
 
 
 def _try(plan: _Plan) -> _Result:
-    formats = {"weights": plan.weights, "kv": plan.kv}
-    fits = kl.fits(LONG, H100, _CONTEXT, _SERVED, chips=plan.chips, **formats)
-    pass_ = kl.verify_step(LONG, _CONTEXT, plan.drafted, _SERVED, chips=plan.chips, **formats)
-    tokens = float(kl.expected_tokens(_ACCEPTANCE, plan.drafted))
-    tpot = float(pass_.time(H100)) / tokens
+    weights, kv, chips, drafted = plan
+    fits = kl.fits(LONG, H100, _CONTEXT, _SERVED, weights, kv, chips)
+    trip = kl.verify_step(LONG, _CONTEXT, drafted, _SERVED, weights, kv, chips=chips)
+    tpot = float(trip.time(H100)) / float(kl.expected_tokens(_ACCEPTANCE, drafted))
     assert RENT.usd is not None
     price = tpot / _SERVED * plan.chips * RENT.usd / 3600 * 1e6
     return _Result(bool(fits), tpot, price)
@@ -396,11 +395,15 @@ QUESTIONS = [
         "first-bite",
         prompt="A guest complains that the *first* token of the reply takes too long: the "
         "prompt has "
-        "8,000 tokens. Which of the four fixes makes reading it faster?",
+        "8,000 tokens. Which of the four fixes makes reading it **twice** as fast?",
         options=[
             Option("int4", "INT4 weights", "The sack is lighter, but the chef sets the pace."),
             Option("batch", "more guests", "They share the sack. Reading is work for the chef."),
-            Option("gqa", "fewer clipboards", "Thinner notes. How much of the time is notes here?"),
+            Option(
+                "gqa",
+                "fewer clipboards",
+                "Thinner notes, and smaller matrices for them. But how much of the time is that?",
+            ),
             Option("guess", "guessing ahead", "There is nothing to guess: the prompt is known."),
             Option("none", "none of them"),
         ],

@@ -9,15 +9,12 @@ from typing import Any
 import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
-from matplotlib.backend_bases import RendererBase
-from matplotlib.backends.backend_agg import RendererAgg
 from matplotlib.collections import PolyCollection
 from matplotlib.patches import Rectangle
-from matplotlib.text import Text
-from matplotlib.transforms import Bbox
 
 from kitchenlib.inputs import count, instance
 from kitchenlib.plots.billing import LEFT_OUT, WORKED, Bill, in_dollars, many, whole
+from kitchenlib.plots.kept import Kept
 from kitchenlib.plots.style import (
     INK,
     LEAD,
@@ -77,7 +74,7 @@ class BillStage(Stage):
         month = self._set_month(panel(picture, 1.28, 2.74, 6.36, _HIGH))
         self._rows = _Rows(canvas(picture))
         words = [self._title, *self._lead, *self._sources, self._words]
-        kept = [*map(_Kept, words), *self._rows.actors]
+        kept = [*map(Kept, words), *self._rows.actors]
         super().__init__(picture, [*kept, *month])
 
     def _set_month(self, ax: Axes) -> list[Artist]:
@@ -192,45 +189,6 @@ class BillStage(Stage):
         self._drop.set_data([even, even], [_FLOOR, month])
 
 
-class _Kept(Artist):
-    """Words and bars before scenery: where they are as before, their pixels are put there again.
-
-    Letters and hatches are the dearest part of a frame. Artists of two of these never overlap, and
-    what else moves is drawn after them.
-    """
-
-    def __init__(self, *artists: Text | Rectangle, rim: int = 1) -> None:
-        super().__init__()
-        self._artists, self._rim = artists, rim  # pixels around them that they may touch
-        self._state: object = None
-        self._pixels: Any = None
-
-    def get_visible(self) -> bool:
-        return all(artist.get_visible() for artist in self._artists)
-
-    def set_visible(self, b: bool) -> None:
-        for artist in self._artists:
-            artist.set_visible(b)
-
-    def draw(self, renderer: RendererBase) -> None:
-        assert isinstance(renderer, RendererAgg)
-        state = [_state(artist) for artist in self._artists]
-        if state == self._state:
-            renderer.restore_region(self._pixels)
-            return
-        for artist in self._artists:
-            artist.draw(renderer)
-        taken = Bbox.union([artist.get_window_extent(renderer) for artist in self._artists])
-        self._state, self._pixels = state, renderer.copy_from_bbox(taken.padded(self._rim))
-
-
-def _state(artist: Text | Rectangle) -> tuple[object, ...]:
-    """What tells whether an artist looks as before."""
-    if isinstance(artist, Text):
-        return artist.get_text(), artist.get_position()
-    return artist.get_x(), artist.get_width()
-
-
 def _inside(bill: float) -> float:
     """A bill beyond the frame is held at its edge."""
     return min(max(bill, _FLOOR), _CEILING)
@@ -302,7 +260,7 @@ class _Row:
             self._shares.append(write(ax, self.left, middle, "", **centred, **line))
         self._why = write(ax, self.left, middle, "", **line)
         words = (self._name, self._each, self._month)
-        self.actors = [*map(_Kept, words), _Kept(*self._bar, *self._shares, self._why, rim=4)]
+        self.actors = [*map(Kept, words), Kept(*self._bar, *self._shares, self._why, rim=4)]
 
     def show(self, name: str, bill: Bill, price: Price, month: float) -> None:
         self._name.set_text(name)

@@ -48,7 +48,8 @@ print(f"{row.provider}, {row.published_chip}: {kl.dollars(row.usd)} an hour ({ro
 # %% [markdown]
 # ## Predict
 #
-# *Short and few orders ease the kitchen's workload.* It sounds like common sense. Two guesses about it:
+# *Few guests with short orders: an easy day for the kitchen, and a cheap one.* It sounds like common sense. Two
+# guesses about it:
 
 # %%
 predict("half-the-reply")

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from kitchenlib.widgets import BillExplorer
+from kitchenlib.widgets import BillExplorer, FixesExplorer
 from tests.browser import lab
 from tests.browser.conftest import ARTIFACTS, new_page
 from tools import sources
@@ -140,5 +140,43 @@ def test_the_bill_says_at_once_when_the_guests_do_not_fit(seen: Seen) -> None:
 def test_the_bill_finds_room_in_a_narrow_window(seen: Seen) -> None:
     seen.page.set_viewport_size({"width": 700, "height": 1600})
     explorer = bill_explorer(seen)
+    assert explorer.evaluate("box => box.scrollWidth <= box.clientWidth")
+    seen.page.set_viewport_size({"width": 1200, "height": 1600})
+
+
+def fixes_explorer(seen: Seen) -> Locator:
+    return seen.page.locator(".kitchen-explorer").filter(has_text="the four fixes")
+
+
+@pytest.mark.parametrize("seen", ["04_four_fixes"], indirect=True)
+def test_every_control_of_the_fixes_goes_by_its_label(seen: Seen) -> None:
+    for control in FixesExplorer().controls.values():
+        menu = fixes_explorer(seen).get_by_label(control.description, exact=True)
+        expect(menu).to_have_count(1)
+        expect(menu.locator("option")).to_have_count(len(control.options))
+
+
+@pytest.mark.parametrize("seen", ["04_four_fixes"], indirect=True)
+def test_guests_who_do_not_fit_get_room_by_shared_clipboards(seen: Seen) -> None:
+    explorer = fixes_explorer(seen)
+    words, picture = explorer.get_by_role("status"), explorer.locator("img")
+    clipboards = explorer.get_by_label("clipboards (KV heads)")
+    guests = explorer.get_by_label("guests (batch)")
+    guests.focus()
+    guests.press("End")
+    clipboards.select_option(label="one for each query head")
+    expect(words).to_contain_text("not possible: 256 guests do not fit")
+    expect(words).to_contain_text("which fix first: shared clipboards: room for")
+    expect(picture).to_have_attribute("alt", re.compile("^No such kitchen: 256 guests do not fit"))
+    clipboards.select_option(label="as is")
+    expect(words).to_contain_text("all guests:")
+    expect(picture).to_have_attribute("alt", re.compile(r"^[\d,.]+ times the tokens of a plain"))
+    assert seen.script_errors == []
+
+
+@pytest.mark.parametrize("seen", ["04_four_fixes"], indirect=True)
+def test_the_fixes_find_room_in_a_narrow_window(seen: Seen) -> None:
+    seen.page.set_viewport_size({"width": 700, "height": 1600})
+    explorer = fixes_explorer(seen)
     assert explorer.evaluate("box => box.scrollWidth <= box.clientWidth")
     seen.page.set_viewport_size({"width": 1200, "height": 1600})
