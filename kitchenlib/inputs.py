@@ -24,7 +24,7 @@ LARGEST, SMALLEST = 1e30, 1e-30  # measurable sizes; a product of several stays 
 
 _T = TypeVar("_T")
 _NONE: Mapping[str, str] = {}
-_LISTED = 12  # names in an error message
+_LISTED = 15  # names in an error message
 _SHOWN = 60  # characters of a wrong value quoted back; an array's repr can fill the screen
 
 

@@ -58,10 +58,24 @@ def menu(label: str, options: Iterable[Any], value: Any) -> w.Dropdown:
 
 def choose(control: w.Dropdown, name: str, value: Any) -> None:
     """Set a `control` called `name`; ``ValueError`` that lists the choices if it has no `value`."""
-    offered = [option for _, option in control.options]
-    if value not in offered:
-        raise wrong(name, value, f"choose one of {', '.join(map(str, offered))}")
-    control.value = value
+    control.value = offered(control, name, value)
+
+
+def offered(control: w.Dropdown, name: str, value: Any) -> Any:
+    """The choice of a `control` called `name` that `value` stands for, in any case of its letters.
+
+    Raises ``ValueError`` that lists the choices if there is none.
+    """
+    choices = [option for _, option in control.options]
+    for option in choices:
+        same = type(option) is type(value) or isinstance(value, int | float)
+        if same and not isinstance(value, bool) and option == value:
+            return option
+    if isinstance(value, str):
+        alike = [o for o in choices if isinstance(o, str) and o.casefold() == value.casefold()]
+        if alike:
+            return alike[0]
+    raise wrong(name, value, f"choose one of {', '.join(map(str, choices))}")
 
 
 class Sizes(w.HBox):
@@ -175,11 +189,20 @@ class Explorer:
         """Set controls from code and draw at once: ``explorer.set(batch=32)``.
 
         Raises `UnknownName` for a control that is not there, ``ValueError`` that lists the choices
-        for a value that a control does not offer.
+        for a value that a control does not offer; then nothing is set.
         """
-        for name, value in values.items():
-            choose(find("control", name, self.controls), name, value)
+        found = {name: self._control(name) for name in values}
+        chosen = {name: offered(found[name], name, value) for name, value in values.items()}
+        for name, value in chosen.items():
+            found[name].value = value
         self.draw()
+
+    def _control(self, name: str) -> w.Dropdown:
+        """The control of a name, which may be the word on its label: "guests" for the batch."""
+        for control in self.controls.values():
+            if control.description.split(" (")[0] == name:
+                return control
+        return find("control", name, self.controls)
 
     def draw(self) -> None:
         """Show what the controls say, now."""

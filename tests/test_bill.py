@@ -3,6 +3,7 @@
 import io
 import math
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest

@@ -4,7 +4,9 @@ import asyncio
 import html
 import re
 from collections.abc import Callable
+from typing import Any
 
+import numpy as np
 import pytest
 
 from kitchenlib.inputs import UnknownName
@@ -199,3 +201,24 @@ def test_setting_what_is_not_there_is_refused_with_what_there_is():
         explorer.set(batch=3)
     with pytest.raises(UnknownName, match="no setting of the explorer is called 'guests'"):
         RooflineExplorer(guests=3)
+
+
+def test_a_control_answers_to_the_word_on_its_label_and_to_any_case_of_its_choices() -> None:
+    explorer = RooflineExplorer()
+    explorer.set(guests=64, model="llama-3.1-8b")
+    assert explorer.values["batch"] == 64
+    assert explorer.values["model"] == "Llama-3.1-8B"
+
+
+def test_what_cannot_be_set_leaves_everything_as_it_was() -> None:
+    explorer = RooflineExplorer()
+    before = explorer.values
+    with pytest.raises(UnknownName, match="no control is called 'bogus'"):
+        explorer.set(batch=64, bogus=1)
+    with pytest.raises(ValueError, match=r"batch = 63 will not do: choose one of 1, 2, 4"):
+        explorer.set(model="Llama-3.1-8B", batch=63)
+    odd: list[Any] = [True, None, [64], np.array([1, 2]), "64"]
+    for value in odd:
+        with pytest.raises(ValueError, match=r"batch = .*choose one of"):
+            explorer.set(batch=value)
+    assert explorer.values == before
