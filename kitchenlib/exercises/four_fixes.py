@@ -47,7 +47,7 @@ PREDICTIONS = [
     Prediction(
         "powder",
         prompt="Stored in 4 bits instead of 16, a sack is **four times** lighter. Somebody "
-        f"measured an 8B model on a {_CARD}, one guest, in both formats. How many **times** as "
+        f"measured an 8B model on an {_CARD}, one guest, in both formats. How many **times** as "
         "fast did the reply come?",
         unit="times",
         judge="The measurement says",

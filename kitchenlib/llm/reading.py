@@ -8,6 +8,8 @@ It is short. Differences of one per cent between two models say little about oth
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,3 +61,51 @@ def perplexity(smol: LLM, text: str | Sequence[int] | None = None) -> float:
     by heart, and as many as there are tokens for one that knows nothing.
     """
     return float(np.exp(surprise(smol, text).mean()))
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How well the real model read `market_day` once, as it is or with rounded weights; and wrote.
+
+    Attributes:
+        bits, group: what `LLM.rounded` was given; None for the weights as they are in the file.
+        bits_per_weight: with what each group keeps; None for the weights as they are.
+        perplexity: of the text.
+        model, text, tokens: what was read by whom, and how long it is.
+        source, date: the program, and when.
+        prompt, reply: what it was asked, and the first of the likeliest tokens that it answered.
+    """
+
+    bits: int | None
+    group: int | None
+    bits_per_weight: float | None
+    perplexity: float
+    model: str
+    text: str
+    tokens: int
+    source: str
+    date: str
+    prompt: str
+    reply: str
+
+
+@cache
+def readings() -> tuple[Reading, ...]:
+    """What was measured for the pictures: the model as it is, then by groups and bits."""
+    return tuple(_reading(row) for row in data.rows("perplexity.csv"))
+
+
+def _reading(row: dict[str, str]) -> Reading:
+    return Reading(
+        bits=int(row["bits"]) if row["bits"] else None,
+        group=int(row["group"]) if row["group"] else None,
+        bits_per_weight=float(row["bits_per_weight"]) if row["bits_per_weight"] else None,
+        perplexity=float(row["perplexity"]),
+        model=row["model"],
+        text=row["text"],
+        tokens=int(row["tokens"]),
+        source=row["source"],
+        date=row["date"],
+        prompt=row["prompt"],
+        reply=row["reply"],
+    )

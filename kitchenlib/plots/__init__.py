@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from kitchenlib.plots.style import Picture
 
 #: Modules of this package, in the order of the notebooks.
-ROOMS = ("welcome", "ratio", "prefill_vs_decode", "price_paradox")
+ROOMS = ("welcome", "ratio", "prefill_vs_decode", "price_paradox", "four_fixes")
 
 
 def figures() -> dict[str, Callable[[], Picture]]:

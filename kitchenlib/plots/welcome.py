@@ -150,7 +150,13 @@ class Stop(NamedTuple):
 
 
 #: The notebooks that exist.
-READY = ("00_welcome", "01_ratio", "02_prefill_vs_decode", "03_price_paradox")
+READY = (
+    "00_welcome",
+    "01_ratio",
+    "02_prefill_vs_decode",
+    "03_price_paradox",
+    "04_four_fixes",
+)
 ROOM, PITCH = (2.64, 1.56), (2.86, 2.02)  # inches: a room on the map, and from one to the next
 
 STOPS = (

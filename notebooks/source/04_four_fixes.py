@@ -1,0 +1,447 @@
+# %% [markdown]
+# # 4. Four fixes for the waiter
+#
+# **The one idea:** while a reply is written, the [waiter] is the bottleneck. A lighter [sack], company, thinner
+# [notepads][notepad] and good guesses all spare him trips or weight. Each keeps its promise under conditions, and you can
+# compute them.
+#
+# **You will be able to**
+# - say what [INT4] really weighs, how much faster it is, and when it is not;
+# - tell what ends a [batch]: the notes, the [warehouse], or the [chef];
+# - work out what [GQA] saves, and in what it pays;
+# - predict what guessing ahead ([speculative decoding]) brings, and why company eats it;
+# - do all four on a real language model, on **your** machine.
+#
+# **You need** [The price paradox](03_price_paradox.ipynb). **Time:** 40 minutes: 25 to read and play, 15 for the
+# exercises. *More* takes 10 on top.
+
+# %% [markdown]
+# ## The kitchen in this notebook
+#
+# | in the kitchen | in the machine |
+# |---|---|
+# | powder for raw ingredients | [weights][weight] in fewer bits ([quantization]) |
+# | more [guests][guest] on one trip | a larger batch |
+# | cooks who share a clipboard | [slices of attention][query head], each with a [query], that share a [KV head] |
+# | an apprentice who chops ahead | drafted [tokens][token], checked in one [pass] |
+#
+# Each fix is a card with a promise, and has a section of the same shape: the card, the law, reality, your machine,
+# the trap. The worked example is Llama-2-70B on an [H100], which you know.
+
+# %%
+import kitchenlib as kl
+from kitchenlib import llm
+from kitchenlib.exercises.four_fixes import check, look_back, predict, progress, repair, solution
+from kitchenlib.plots import four_fixes as plots
+from kitchenlib.widgets import FixesExplorer
+
+h100 = kl.chip("H100 SXM")
+llama = kl.model("Llama-2-70B")
+long = kl.model("Llama-3.1-70B")
+smol = llm.load()
+
+# %% [markdown]
+# ## Predict
+
+# %%
+predict("powder")
+
+# %%
+predict("guess-five")
+
+# %% [markdown]
+# ## 1. A lighter sack: INT4
+#
+# **The card.** *Grind the ingredients to powder: the sack weighs 35 kg where it weighed 140, so the words come four
+# times as fast.*
+#
+# **The law.** A weight of 4 bits needs a [scale] to be read, and a group of weights shares one. The [embedding] and
+# the [LM head] often stay in 16 bit. And the notes are as heavy as ever. One guest with 4,096 tokens of notes:
+
+# %%
+plain = kl.decode_step(llama, context=4096).time(h100)
+
+for name in ("bf16", "int4", "int4-g128", "Q4_K_M", "int4-g32"):
+    bits = kl.number_format(name).bits
+    gain = plain / kl.decode_step(llama, context=4096, weights=name).time(h100)
+    print(
+        f"{name:10} {bits:6.3f} bits, sack {llama.weight_bytes(name) / 1e9:5.1f} GB, × {gain:.2f}"
+    )
+
+# %% [markdown]
+# **Reality.** Then come the costs that no sack explains. Follow the ladder down from the promise. Which step is
+# the largest?
+
+# %%
+plots.int4_ladder()
+
+# %%
+look_back("powder")
+
+# %% [markdown]
+# On eight chips each sack was light already, and the time that chips spend on waiting for each other does not shrink.
+# And reading gets slower on every chip that was measured: powder has to be unpacked, and then it is multiplied in 16
+# bit as before. (A format that the chip can multiply in, such as [fp8], does make reading faster.)
+#
+# **Your machine.** What does the powder taste like? [Perplexity] says among how many words a model seems to choose
+# when it reads a text: the lower, the better it expects what comes. Here is the beginning of a story that no model
+# has seen, read by SmolLM2 as it is, and with its weights rounded.
+
+# %%
+story = smol.tokenize(llm.market_day())[:128]
+
+for name, model in (("as it is", smol), ("4 bits, groups of 32", smol.rounded(4, 32))):
+    print(f"{name:22} {llm.perplexity(model, story):6.2f}")
+
+# %% [markdown]
+# **The trap.** *Four bits cost nothing.* Look again: not one digit has changed. The file that came with the
+# installation stores its weights in 4 bits, in groups of 32. Rounding them once more in the same way rounds nothing.
+# The damage was done before we looked. So only what goes further tells anything: 3 bits, 2 bits, larger groups. The
+# whole story, at every width:
+
+# %%
+plots.perplexity_by_bits()
+
+# %% [markdown]
+# Below 4 bits it goes downhill fast, and larger groups, which follow the weights less closely, go first. (This is
+# plain rounding. Methods that look at data while they round lose less.) NumPy gets no faster from it: the weights
+# are unpacked again before it multiplies. What is shown here is the loss. And the words?
+
+# %%
+plots.replies_by_bits()
+
+# %% [markdown]
+# Other words are not always worse words. At 3 bits there is no doubt.
+
+# %% [markdown]
+# ## 2. Company: batching
+#
+# **The card.** *One trip of the sack for 32 guests, and the chef is 32 times as busy ([utilization]).*
+#
+# **The law.** You know this train from the last notebook. How much of the 32 is left when guests bring luggage?
+
+# %%
+for notes in (0, 2048, 4096):
+    one, many = (kl.decode_step(llama, notes, batch=n).time(h100) for n in (1, 32))
+    print(f"{notes:5,} tokens of notes each: × {32 * one / many:.1f}, chef busy", end=" ")
+    print(f"{kl.decode_step(llama, notes, batch=32).utilization(h100):.1%}")
+
+# %% [markdown]
+# **Reality.** Left: the law, and what was measured on another chip with another model. Right: why the train never
+# gets full. Does each line reach the [ridge point]?
+
+# %%
+plots.batch_gain()
+
+# %% [markdown]
+# With 4,096 tokens of notes the [arithmetic intensity] ends near 110 [FLOP] per byte, however many guests come. The
+# ridge of 295 is out of reach: notes are carried for one guest and cut for one guest. And before that, the
+# warehouse is full. What comes first?
+
+# %%
+for notes in (512, 4096, 32768):
+    ends = kl.batch_limits(long, h100, notes, chips=4)
+    ridge = "never" if ends.compute == float("inf") else f"at {ends.compute:,}"
+    print(f"{notes:6,} tokens of notes: full at {ends.memory:,} guests, ridge {ridge}")
+
+# %% [markdown]
+# **Your machine.** SmolLM2, 1 to 64 guests in one step, against the law with the two numbers of your machine. How
+# many times as many tokens do 64 guests get?
+
+# %% tags=["nbval-ignore-output"]
+speed = llm.measure(smol, prompt=64, tries=2)
+mine = kl.Chip("my machine", bandwidth=speed.stream, peaks={"fp32": speed.multiply})
+shape = kl.model("SmolLM2-135M")
+formats = {"weights": "fp32", "kv": "fp32"}
+
+steps = llm.batch_steps(smol, batches=(1, 2, 4, 8, 16, 32, 64), tries=1)
+law = [kl.decode_step(shape, s.context, s.batch, **formats).time(mine) for s in steps]
+
+plots.batch_measured(steps, law)
+
+# %% [markdown]
+# Your chef is much weaker beside his waiter than an H100's, so your ridge is a handful of guests. Past it, company
+# only makes everybody wait.
+#
+# **The trap.** *An idle chef means that there is room for more guests.* With long notes he idles for ever: it is
+# the waiter who is overworked, by notepads now.
+
+# %% [markdown]
+# ## 3. Shared clipboards: GQA
+#
+# **The card.** *Cooks who share a clipboard save up to 87.5% of the weight of the notes.*
+#
+# **The law.** Llama-2-70B has 64 query heads, and 8 KV heads for all of them. Each KV head leaves a [key and
+# value] of 128 numbers in each of 80 layers, two bytes each.
+
+# %%
+for heads in (64, 8):
+    print(f"{heads:2} clipboards: {2 * 80 * heads * 128 * 2:9,} bytes for each token of notes")
+
+# %% [markdown]
+# **Reality.** "Up to" is wrong: 87.5% is this one model. What do others save, and what does it buy?
+
+# %%
+plots.shared_clipboards()
+
+# %% [markdown]
+# **Your machine.** SmolLM2 has 9 query heads on 3 clipboards. `ungrouped` gives each query head a clipboard of its
+# own, with the same contents. Same words? How much heavier is the real cache?
+
+# %%
+ids = smol.chat("How many cooks does a good kitchen need?")
+mha = smol.ungrouped()
+
+for name, model in (("3 clipboards", smol), ("9 clipboards", mha)):
+    _, cache = model.prefill(ids)
+    print(f"{name}: {cache.bytes:,} bytes for {len(ids)} tokens")
+
+print("by the formula:", f"{shape.kv_bytes(len(ids), 'fp32'):,.0f}")
+print("same words:", [*smol.write(ids, 12)] == [*mha.write(ids, 12)])
+
+# %% [markdown]
+# **The trap.** *GQA makes replies faster.* It makes *notes* lighter, not the sack. For one guest with 2,048 tokens
+# that is a few percent. In company and with long notes it is everything. (And it cannot be added later: a model is
+# trained with its clipboards.)
+
+# %% [markdown]
+# ## 4. The apprentice: guessing ahead
+#
+# **The card.** *A quick apprentice chops five words ahead, and the chef nods all five through on one trip of the
+# sack.*
+#
+# **The law.** Checking six tokens takes one trip of the sack, like writing one, since the chef has time to spare.
+# A wrong guess spoils those after it. In its place, or after the last right one, stands the chef's own token. So a
+# trip always brings one token, and never a wrong one.
+
+# %%
+for acceptance in (0.6, 0.7, 0.8, 0.9):
+    tokens = kl.expected_tokens(acceptance, drafted=5)
+    every = kl.all_accepted(acceptance, drafted=5)
+    print(
+        f"each guess right with {acceptance:.0%}: {tokens:.2f} tokens a trip, all five {every:.0%}"
+    )
+
+# %%
+look_back("guess-five")
+
+# %% [markdown]
+# **Reality.** The apprentice costs something, and the time to spare is not for ever. What happens when guests come?
+
+# %%
+plots.guess_ahead()
+
+# %% [markdown]
+# Each guest brings six tokens to check instead of one. Soon the chef has no time to spare, and every wrong guess is
+# work for nothing.
+#
+# **Your machine.** The cheapest apprentice only copies: it looks up where the last words stood before, and guesses
+# what followed there. Two prompts, one that repeats itself and one that does not. The text is the same to the
+# letter, with guesses or without.
+
+# %% tags=["nbval-ignore-output"]
+prompts = {
+    "a correction": "Correct the spelling: The cheff cuts the onyons and the carots for the soop.",
+    "an answer": "Tell me how bread is made.",
+}
+runs = [
+    (name, smol.speculate(text, tokens=24), smol.speculate(text, tokens=24, drafted=0))
+    for name, text in prompts.items()
+]
+
+plots.guesses_measured(runs)
+
+# %%
+[guessed.text == plain.text for _, guessed, plain in runs]
+
+# %% [markdown]
+# (The correction corrects nothing, by the way: this small model copies every mistake, and copying is easily guessed.)
+# Where guesses are wrong, you lose on your machine: its ridge is low, so the chef has no time to spare, and checking
+# six tokens takes him longer than one.
+#
+# **The trap.** *More guesses are better.* Each further guess is right more rarely, and is checked all the same. And
+# published [acceptance] lengths usually count the chef's own token: 2.0 means one right guess.
+
+# %% [markdown]
+# ## All four together
+#
+# What does each fix do to sack, notes, waiter, chef, to the first token and to those after it?
+
+# %%
+plots.fixes_matrix()
+
+# %% [markdown]
+# For the first token none of them does much: they are fixes for the waiter. (GQA needs smaller matrices, which saves
+# a tenth.) Now in pairs. Some help each other, and some want the same thing. Which?
+
+# %%
+plots.fixes_together()
+
+# %% [markdown]
+# INT4 makes the trips shorter, and guessing gives the chef more to do on each: in company he becomes the bottleneck,
+# and the two together bring half of what they promise. Thinner notes are the friend of all others: a light sack
+# does not help a waiter who carries notepads.
+
+# %% [markdown]
+# ## Play: stack the fixes
+#
+# Start from the plain kitchen. Which fix first, for one guest? For 64 guests with long notes? Watch which part of
+# the bar is the longest: that is the bottleneck, and its fix comes first.
+
+# %%
+FixesExplorer()
+
+# %% [markdown]
+# ## The trap to avoid
+#
+# *Gains multiply.* Four times, 32 times and five times would make 640. Here is the law for a lighter sack, 32 guests
+# with 2,048 tokens of notes, and five guesses that are right with 80%:
+
+# %%
+before = 1 / kl.decode_step(llama, context=2048).time(h100)
+sack = {"weights": "int4-g128"}
+
+company = 32 / kl.decode_step(llama, 2048, batch=32, **sack).time(h100)
+checked = kl.verify_step(llama, 2048, drafted=5, batch=32, **sack)
+guessed = 32 * kl.expected_tokens(0.8, 5) / checked.time(h100)
+
+print(f"promised            × {4 * 32 * 5}")
+print(f"INT4 and 32 guests  × {company / before:.0f}")
+print(f"and five guesses    × {guessed / before:.0f} ({checked.bound(h100)}-bound)")
+
+# %% [markdown]
+# Less than a quarter of the promise, and still a kitchen that writes 147 times as much. Guessing alone would have
+# brought 3.69: here it doubles the pace, since the chef is busy now. With [fp8] instead, which he multiplies at twice
+# the rate, the heavier sack wins: try `sack = {"weights": "fp8"}`.
+
+# %% [markdown]
+# ## Where the kitchen leaks
+#
+# 1. **Unpacking is work.** The law lets INT4 weights be multiplied at the full 16-bit rate. Real programs lose some
+#    of it, most with many guests.
+# 2. **Quality is not one number.** Perplexity on 300 words of one text says little about a long sum or a rare
+#    language. Measure what you use.
+# 3. **Guests are not alike.** The law has 32 guests with equal notes. Real ones come and go.
+# 4. **Guesses come in clumps.** The formula lets each guess be right with the same chance. Measured, the later ones
+#    are right more rarely, and text is easy in some places and hard in others.
+# 5. **A fixed time for each trip.** Starting a step takes a moment that no fix shortens. The lighter the sack, the
+#    larger its share.
+
+# %% [markdown]
+# ## Exercises
+#
+# ### Bits with scales
+# A format stores weights in 4 bits, in groups of 64. Each group shares a scale and a zero point of 16 bits each.
+# How many **bits** does a weight take?
+
+# %%
+bits = 4 + 2 * 16 / 64  # solution
+check("bits", bits)
+
+# %%
+solution("bits")
+
+# %% [markdown]
+# ### Company with luggage
+# 16 guests with 8,192 tokens of notes each share the trips (Llama-3.1-70B in [bf16], one ideal [H100] with a bigger
+# warehouse). How many **times** as many tokens per second does the kitchen write as with one such guest?
+
+# %%
+one = kl.decode_step(long, context=8192).time(h100)  # solution
+many = kl.decode_step(long, context=8192, batch=16).time(h100)  # solution
+times = 16 * one / many  # solution
+check("company", times)
+
+# %%
+solution("company")
+
+# %% [markdown]
+# ### Clipboards
+# A model has 40 query heads and 8 KV heads. Which share of the notes does it save, against one KV head for each
+# query head, in **%**?
+
+# %%
+percent = 100 * (1 - 8 / 40)  # solution
+check("clipboards", percent)
+
+# %%
+solution("clipboards")
+
+# %% [markdown]
+# ### Tokens for each trip
+# `drafted` tokens are guessed, and each is right with the chance `acceptance`, as long as those before it were. The
+# chef adds one token. Write the mean number of **tokens** that a trip brings.
+
+
+# %%
+def tokens_per_trip(acceptance, drafted):
+    return sum(acceptance**n for n in range(drafted + 1))  # solution
+
+
+check("yield", tokens_per_trip)
+
+# %%
+solution("yield")
+
+# %% [markdown]
+# ### Repair this kitchen
+# Llama-3.1-70B on four H100s has to serve 64 guests with 16,384 tokens of notes each. They do not even fit. Each of
+# them should get a token every 15 ms, and a million tokens should cost \$0.75 at most. Your budget is days of work:
+# weights in fp8 take 2 days and in `int4-g128` 4, notes in fp8 take 2, an apprentice who guesses 3 tokens (each
+# right with 60%) takes 3, and four more chips take 6. `repair(...)` tries a plan. What is the fewest **days** that
+# does it?
+
+# %%
+repair(weights="bf16", kv="bf16", chips=4, drafted=0)
+
+# %%
+days = 7  # solution
+check("repair", days)
+
+# %%
+solution("repair")
+
+# %%
+progress()
+
+# %% [markdown]
+# ## What you now know
+#
+# - INT4: 3.2 to 3.8 times lighter with its scales, 1.9 to 2.8 times as fast for one guest on one chip, and slower
+#   at reading. Below 4 bits the taste suffers.
+# - Batching: the largest gain by far, until notes or the warehouse end it. Long notes keep the ridge out of reach.
+# - GQA: thinner notes. It buys guests, not pace.
+# - Guessing ahead: the same text in fewer trips, paid by an idle chef. Company takes that time away.
+# - Ask first what the waiter carries: sack or notes. Then choose.
+#
+# **What it sets up:** these fixes keep the kitchen and change its habits. Newer kitchens are built differently:
+# a stock instead of notes, stations instead of one sack, a pantry, tools. That is the next notebook.
+
+# %% [markdown]
+# ## More
+#
+# Nothing later depends on what follows.
+#
+# ### The first bite
+# A guest complains that the *first* token takes too long: the prompt has 8,000 tokens. Which of the four fixes makes
+# reading it twice as fast? **a)** INT4 weights, **b)** more guests, **c)** fewer clipboards, **d)** guessing ahead, **e)**
+# none of them.
+
+# %%
+choice = "e"  # solution
+check("first-bite", choice)
+
+# %%
+solution("first-bite")
+
+# %% [markdown]
+# ### Room for guests
+# Two H100s share Llama-2-70B. How many **guests** with 4,096 tokens of notes fit beside the sack in the format
+# `int4-g128`, if a tenth of the memory stays free?
+
+# %%
+guests = kl.max_batch(llama, h100, 4096, "int4-g128", chips=2)  # solution
+check("more-guests", guests)
+
+# %%
+solution("more-guests")
