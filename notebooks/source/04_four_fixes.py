@@ -22,7 +22,7 @@
 # |---|---|
 # | powder for raw ingredients | [weights][weight] in fewer bits ([quantization]) |
 # | more [guests][guest] on one trip | a larger batch |
-# | cooks who share a clipboard | [slices of attention][query head], each with a [query], that share a [KV head] |
+# | cooks who share a clipboard | [query] heads, slices of [attention], that share a [KV head] |
 # | an apprentice who chops ahead | drafted [tokens][token], checked in one [pass] |
 #
 # Each fix is a card with a promise, and has a section of the same shape: the card, the law, reality, your machine,
@@ -171,7 +171,7 @@ plots.batch_measured(steps, law)
 #
 # **The card.** *Cooks who share a clipboard save up to 87.5% of the weight of the notes.*
 #
-# **The law.** Llama-2-70B has 64 query heads, and 8 KV heads for all of them. Each KV head leaves a [key and
+# **The law.** Llama-2-70B has 64 [query heads][query head], and 8 KV heads for all of them. Each KV head leaves a [key and
 # value] of 128 numbers in each of 80 layers, two bytes each.
 
 # %%
