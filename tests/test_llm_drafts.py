@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from time import sleep
 
 import numpy as np
 import pytest
@@ -231,6 +232,7 @@ def test_a_right_guess_at_the_end_of_the_turn_is_not_held_against_those_behind_i
         ({"tokens": 2.5}, "tokens = 2.5"),
         ({"drafted": -1}, "drafted = -1"),
         ({"drafted": 1.5}, "drafted = 1.5"),
+        ({"tries": 0}, "tries = 0"),
         ({"drafter": lambda ids, most: [1] * (most + 1)}, "may guess 2 tokens at most"),
         ({"drafter": lambda ids, most: [49152]}, "from 0 to 49,151"),
         ({"drafter": lambda ids, most: [0.5]}, "whole"),
@@ -239,3 +241,22 @@ def test_a_right_guess_at_the_end_of_the_turn_is_not_held_against_those_behind_i
 def test_what_cannot_be_drafted_is_refused_in_words(asked: dict[str, object], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         any_smol().speculate([1, 2, 3], **{"tokens": 4, **asked})  # type: ignore[arg-type]
+
+
+def test_of_several_tries_each_pass_counts_the_fastest() -> None:
+    """A drafter that dawdles once: the text is the same, and the pause is not counted."""
+    calls = []
+
+    def dawdling(ids: Sequence[int], most: int) -> list[int]:
+        calls.append(len(ids))
+        if len(calls) == 1:
+            sleep(1.0)
+        return lookup(ids, most)
+
+    model = any_smol()
+    once = model.speculate([5, 6, 7] * 5, tokens=6, drafted=2)
+    twice = model.speculate([5, 6, 7] * 5, tokens=6, drafted=2, drafter=dawdling, tries=2)
+    assert twice.tokens == once.tokens
+    assert twice.accepted == once.accepted
+    assert len(calls) % 2 == 0
+    assert sum(sweep.seconds for sweep in twice.sweeps) < 1.0

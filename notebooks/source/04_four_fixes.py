@@ -244,8 +244,9 @@ prompts = {
     "a correction": "Correct the spelling: The cheff cuts the onyons and the carots for the soop.",
     "an answer": "Tell me how bread is made.",
 }
+how = {"tokens": 20, "tries": 2}
 runs = [
-    (name, smol.speculate(text, tokens=24), smol.speculate(text, tokens=24, drafted=0))
+    (name, smol.speculate(text, **how), smol.speculate(text, **how, drafted=0))
     for name, text in prompts.items()
 ]
 
