@@ -184,6 +184,15 @@ def test_every_word_is_dark_enough_to_read(name, pictures):
     assert pale == set()
 
 
+def legible(name, pictures):
+    """What every picture promises at any setting, for the modules that try others."""
+    test_no_word_touches_another_or_the_data(name, pictures)
+    test_every_word_stands_on_the_card(name, pictures)
+    test_no_word_is_smaller_than_nine_points(name, pictures)
+    test_every_word_is_dark_enough_to_read(name, pictures)
+    test_the_words_of_a_picture_begin_with_its_claim(name, pictures)
+
+
 # --- the same everywhere -----------------------------------------------------------------------
 
 

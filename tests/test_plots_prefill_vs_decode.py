@@ -70,11 +70,7 @@ def pictures() -> dict[str, Picture]:
 
 @pytest.mark.parametrize("name", OTHERS)
 def test_a_picture_is_legible_at_any_setting(name, pictures):
-    every_picture.test_no_word_touches_another_or_the_data(name, pictures)
-    every_picture.test_every_word_stands_on_the_card(name, pictures)
-    every_picture.test_no_word_is_smaller_than_nine_points(name, pictures)
-    every_picture.test_every_word_is_dark_enough_to_read(name, pictures)
-    every_picture.test_the_words_of_a_picture_begin_with_its_claim(name, pictures)
+    every_picture.legible(name, pictures)
 
 
 # --- what they claim ---------------------------------------------------------------------------

@@ -120,11 +120,7 @@ def pictures() -> dict[str, Picture]:
 def test_a_picture_is_legible_whatever_was_measured(
     name: str, pictures: dict[str, Picture]
 ) -> None:
-    every_picture.test_no_word_touches_another_or_the_data(name, pictures)
-    every_picture.test_every_word_stands_on_the_card(name, pictures)
-    every_picture.test_no_word_is_smaller_than_nine_points(name, pictures)
-    every_picture.test_every_word_is_dark_enough_to_read(name, pictures)
-    every_picture.test_the_words_of_a_picture_begin_with_its_claim(name, pictures)
+    every_picture.legible(name, pictures)
 
 
 @pytest.mark.parametrize(
