@@ -406,7 +406,7 @@ class FixesExplorer(Explorer):
     def __init__(self, **setting: Any) -> None:
         for name in setting:
             find("setting of the explorer", name, dict.fromkeys(Fixes._fields))
-        start = fixing.WORKED._replace(**setting)
+        start = fixing.UNFIXED._replace(**setting)
         of, on = model(start.model), chip(start.chip)  # by any of their names
         form = precision.number_format(start.weights)
         named = [each.name for each in efficiencies()]

@@ -55,7 +55,7 @@ def test_a_picture_is_legible_at_any_setting(name, pictures):
     [
         (
             "ladder",
-            "Four bits: 3.2 to 3.8 times lighter, 1.9 to 2.8 times faster on one chip, and "
+            "Four bits: 3.1 to 3.8 times lighter, 1.9 to 2.8 times faster on one chip, and "
             "reading gets no faster.",
         ),
         ("ladder", "int4 (4.00 bits, no scales) lighter 4.00, faster by the law 3.89;"),

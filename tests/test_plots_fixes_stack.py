@@ -17,7 +17,7 @@ import kitchenlib as kl
 from kitchenlib.inputs import UnknownName
 from kitchenlib.measured import measurement
 from kitchenlib.plots import fixing, style
-from kitchenlib.plots.fixing import EACH, SHARED, WORKED
+from kitchenlib.plots.fixing import EACH, SHARED, UNFIXED, WORKED
 from kitchenlib.plots.guessing import guess_ahead
 from kitchenlib.plots.stacking import Fixes, FixesStage, fixes, fixes_matrix, fixes_together
 from kitchenlib.plots.style import Picture
@@ -565,7 +565,7 @@ def test_every_control_has_a_name():
     ],
 )
 def test_every_control_changes_the_picture(name, value):
-    explorer = FixesExplorer()
+    explorer = FixesExplorer(**WORKED._asdict())
     assert set(explorer.controls) == set(Fixes._fields)
     explorer.set(**{name: value})
     assert shown(explorer) == fixes(Fixes(**{name: value})).alt != fixes().alt
@@ -582,7 +582,7 @@ def test_every_choice_of_the_explorer_has_words():
 
 
 def test_two_copies_do_not_disturb_each_other():
-    one, other = FixesExplorer(), FixesExplorer()
+    one, other = FixesExplorer(**WORKED._asdict()), FixesExplorer(**WORKED._asdict())
     other.set(batch=256, clipboards=EACH)
     assert shown(one) == fixes().alt
     assert shown(other) == fixes(CROWDED).alt
@@ -591,8 +591,15 @@ def test_two_copies_do_not_disturb_each_other():
 def test_without_a_kernel_the_explorer_shows_its_still():
     bundle = FixesExplorer()._repr_mimebundle_()
     assert WIDGET_VIEW in bundle
-    assert bundle["text/html"] == fixes().html()
-    assert bundle["text/plain"] == fixes().alt
+    assert bundle["text/html"] == fixes(UNFIXED).html()
+    assert bundle["text/plain"] == fixes(UNFIXED).alt
+
+
+def test_the_explorer_starts_without_a_fix_and_recommends_a_lighter_sack():
+    """For one guest, with guesses that are right with 60%."""
+    assert UNFIXED.drafted == 0
+    assert (UNFIXED.weights, UNFIXED.batch) == ("bf16", 1)
+    assert "which fix first: weights in int4-g128: × 3.75" in fixes(UNFIXED).alt
 
 
 def test_a_start_may_be_named_in_another_way():

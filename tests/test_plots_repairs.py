@@ -146,22 +146,22 @@ def test_a_picture_is_legible_whatever_was_measured(
         ("all gain", "Guessing pays each time: × 2.8 to × 3.5"),
         ("one prompt", "With guesses: × 3.5 for a correction"),
         ("texts that differ", "The texts differ for a tie."),
-        ("replies-by-bits", "2 of 6 rounded models write what the exact one writes."),
+        ("replies-by-bits", "2 of 6 rounded models write what the model in the file writes."),
         (
             "replies-by-bits",
-            "The likeliest reply to \u201cWhy is the sky blue?\u201d. exact: ",
+            "The likeliest reply to \u201cWhy is the sky blue?\u201d. as it is: ",
         ),
         (
             "replies-by-bits",
             "4 bits: \u201cThe answer is that the sky is composed of a mix",
         ),
-        ("replies", "1 of 4 rounded models writes what the exact one writes."),
+        ("replies", "1 of 4 rounded models writes what the model in the file writes."),
         (
             "replies",
             "3 bits, groups of 128: \u201cYou are a\u23ce\u23ce*\u23ce\u23ce\u25a1\u25a1\u25a1 ",
         ),
-        ("all the same", "All of 7 rounded models write what the exact one writes."),
-        ("two replies", "The rounded model does not write what the exact one writes."),
+        ("all the same", "All of 7 rounded models write what the model in the file writes."),
+        ("two replies", "The rounded model does not write what the model in the file writes."),
     ],
 )
 def test_a_figure_says(name: str, claim: str, pictures: dict[str, Picture]) -> None:

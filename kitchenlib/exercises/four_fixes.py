@@ -14,7 +14,8 @@ from kitchenlib.exercises.checking import Mistake, Option, Question
 from kitchenlib.exercises.predicting import Prediction
 from kitchenlib.inputs import find
 from kitchenlib.measured import measurement
-from kitchenlib.units import MS, dollars
+from kitchenlib.serving import USABLE
+from kitchenlib.units import GB, MS, dollars
 
 H100 = kl.chip("H100 SXM")
 LLAMA = kl.model("Llama-2-70B")
@@ -39,6 +40,11 @@ def _measured(weights: str) -> float:
     ).value
 
 
+def _lighter() -> float:
+    small = kl.model("Llama-3.1-8B")
+    return small.weight_bytes() / small.weight_bytes("Q4_K_M")
+
+
 def _powder() -> float:
     return _measured("Q4_K_M") / _measured("fp16")
 
@@ -57,7 +63,8 @@ PREDICTIONS = [
         "the notes are as heavy as ever, and each step takes a moment that no sack explains.",
         why=lambda: (
             f"{_measured('fp16'):.1f} tokens a second became {_measured('Q4_K_M'):.1f}. The sack "
-            "got 3.3 times lighter, not 4, and the rest was lost between the trips."
+            f"got {_lighter():.1f} times lighter, not 4, and something else takes time on "
+            f"every trip."
         ),
     ),
     Prediction(
@@ -89,6 +96,11 @@ def _step(model: kl.Model, notes: int, guests: int) -> float:
 def _gain(model: kl.Model, guests: int, notes: int) -> float:
     """Tokens a second of a whole kitchen over those of one guest."""
     return guests * _step(model, notes, 1) / _step(model, notes, guests)
+
+
+def _notes_share() -> float:
+    step = kl.decode_step(LONG, _NOTES, _GUESTS)
+    return float(step.kv_bytes / step.bytes)
 
 
 def _random_draft(rng: random.Random) -> tuple[float, int]:
@@ -124,9 +136,14 @@ def _days(plan: _Plan) -> int:
 
 
 class _Result(NamedTuple):
-    fits: bool
-    tpot: float
-    price: float
+    needed: float  # bytes, on all chips
+    room: float
+    tpot: float  # seconds
+    price: float  # dollars per million
+
+    @property
+    def fits(self) -> bool:
+        return self.needed <= self.room
 
     @property
     def done(self) -> bool:
@@ -135,17 +152,23 @@ class _Result(NamedTuple):
 
 def _try(plan: _Plan) -> _Result:
     weights, kv, chips, drafted = plan
-    fits = kl.fits(LONG, H100, _CONTEXT, _SERVED, weights, kv, chips)
+    needed = chips * float(kl.memory_needed(LONG, _CONTEXT, _SERVED, weights, kv, chips))
+    assert H100.memory_bytes is not None
     trip = kl.verify_step(LONG, _CONTEXT, drafted, _SERVED, weights, kv, chips=chips)
     tpot = float(trip.time(H100)) / float(kl.expected_tokens(_ACCEPTANCE, drafted))
     assert RENT.usd is not None
     price = tpot / _SERVED * plan.chips * RENT.usd / 3600 * 1e6
-    return _Result(bool(fits), tpot, price)
+    return _Result(needed, chips * USABLE * H100.memory_bytes, tpot, price)
 
 
 def _plans() -> list[_Plan]:
     choices: list[list[Any]] = [list(_DAYS[name]) for name in _Plan._fields]
     return [_Plan(*values) for values in itertools.product(*choices)]
+
+
+def _dear() -> set[int]:
+    """Days of the plans with eight chips that repair it."""
+    return {_days(plan) for plan in _plans() if plan.chips > _Plan().chips and _try(plan).done}
 
 
 _FAMOUS = _Plan(weights="int4-g128", kv="fp8")
@@ -179,7 +202,11 @@ def repair(weights: str = "bf16", kv: str = "bf16", chips: int = 4, drafted: int
 
     body = "\n".join(
         [
-            said(result.fits, f"{_SERVED} guests with {_CONTEXT:,} tokens of notes fit"),
+            said(
+                result.fits,
+                f"{_SERVED} guests with {_CONTEXT:,} tokens of notes: "
+                f"{result.needed / GB:.0f} GB, and there is room for {result.room / GB:.0f}",
+            ),
             said(
                 result.tpot <= _PATIENCE,
                 f"a token every {result.tpot / MS:.1f} ms (at most {_PATIENCE / MS:.0f})",
@@ -244,7 +271,7 @@ QUESTIONS = [
         "as many tokens per second does the kitchen write as with one such guest?",
         right=lambda: _gain(LONG, _GUESTS, _NOTES),
         unit="times",
-        tolerance=0.005,
+        tolerance=0.001,
         mistakes=[
             Mistake(
                 "no notes",
@@ -259,6 +286,11 @@ QUESTIONS = [
                 "all of them get together?",
             ),
             Mistake(
+                "a longer step",
+                lambda: _step(LONG, _NOTES, _GUESTS) / _step(LONG, _NOTES, 1),
+                "That is how much longer the step takes. Sixteen tokens come out of it.",
+            ),
+            Mistake(
                 "short notes",
                 lambda: _gain(LONG, _GUESTS, 2048),
                 f"That is for 2,048 tokens of notes. Here each guest has {_NOTES:,}.",
@@ -266,7 +298,10 @@ QUESTIONS = [
         ],
         nudge="Two decode steps, with `batch=1` and with `batch=16`. One yields a token, the other "
         "sixteen.",
-        why="{right}. Sixteen guests, and a third of the weight on the cart is notes.",
+        why=lambda: (
+            f"{{right}}. Sixteen guests, and {_notes_share():.0%} of the weight on the cart is "
+            f"notes."
+        ),
         worked=lambda: (
             f"One guest: a step of {kl.human(_step(LONG, _NOTES, 1), 's')}. Sixteen: "
             f"{kl.human(_step(LONG, _NOTES, _GUESTS), 's')}, for sixteen "
@@ -298,7 +333,7 @@ QUESTIONS = [
             ),
         ],
         nudge="Notes go with the clipboards: 8 instead of 40.",
-        why='{right}, as with Llama-2-13B\'s successors. "Up to 87.5%" is one model, not a limit.',
+        why='{right}, as in Llama-4-Scout. "Up to 87.5%" is one model, not a limit.',
         worked="1 - 8 ÷ 40 = {right}.",
     ),
     Question(
@@ -353,14 +388,20 @@ QUESTIONS = [
         mistakes=[
             Mistake(
                 "it only fits",
-                lambda: _cheapest("fits"),
+                lambda: _days(_Plan(weights="fp8", kv="fp8")),
                 "With so few days all guests fit, and that is all. Look at the other two lines.",
             ),
             Mistake(
-                "the famous fix",
+                "too heavy",
+                lambda: _days(_Plan(kv="fp8", drafted=3)),
+                "Quick and cheap enough, but it does not fit: the sack is still in 16 bit.",
+            ),
+            Mistake(
+                "one thing further",
                 lambda: _days(_FAMOUS),
-                "With INT4 and lighter notes everybody fits. But a token still takes too long, and "
-                "costs too much. There is a better plan than the lightest sack.",
+                "With so many days everybody fits, with INT4 or with eight chips. But a token "
+                "still "
+                "takes too long, and costs too much. Combine instead of going on in one direction.",
             ),
             Mistake(
                 "the lightest of all",
@@ -374,9 +415,10 @@ QUESTIONS = [
                 "Without any work the guests do not even fit. Try `repair()`.",
             ),
             Mistake(
-                "everything",
+                "more than enough",
                 lambda: max(_days(plan) for plan in _plans()),
-                "So it is repaired with everything at once. Less will do.",
+                "That repairs it, and cheaper plans do, too. Four chips are enough.",
+                when=lambda days: days in _dear(),
             ),
         ],
         nudge="Which of the three lines says **no**? What is too heavy there, the sack or the "

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from kitchenlib.llm.drafts import Draft, Drafter, Speculation, Sweep, lookup
 from kitchenlib.llm.notepad import Cache
-from kitchenlib.llm.reading import market_day, perplexity, surprise
+from kitchenlib.llm.reading import Reading, market_day, perplexity, readings, surprise
 from kitchenlib.llm.smol import LLM, Timing, load, stand_in
 from kitchenlib.llm.speed import BatchStep, Speed, batch_steps, measure, readiness
 from kitchenlib.llm.transformer import Transformer
@@ -26,6 +26,7 @@ __all__ = [
     "Cache",
     "Draft",
     "Drafter",
+    "Reading",
     "Speculation",
     "Speed",
     "Sweep",
@@ -38,6 +39,7 @@ __all__ = [
     "measure",
     "perplexity",
     "readiness",
+    "readings",
     "stand_in",
     "surprise",
 ]

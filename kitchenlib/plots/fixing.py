@@ -436,3 +436,5 @@ def _with_clipboards(name: str, clipboards: str) -> Model:
 
 
 WORKED = Fixes()  #: the worked example: all four at once
+#: Where the explorer starts: no fix but the clipboards that the model was trained with.
+UNFIXED = WORKED._replace(weights="bf16", batch=1, drafted=0, acceptance=0.6)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from kitchenlib.plots.clipboards import shared_clipboards
 from kitchenlib.plots.company import batch_gain
+from kitchenlib.plots.fixing import UNFIXED
 from kitchenlib.plots.guessing import guess_ahead
 from kitchenlib.plots.lighter import int4_ladder
 from kitchenlib.plots.replies import replies_by_bits
@@ -42,4 +43,5 @@ FIGURES: dict[str, Callable[[], Picture]] = {
     "fixes-matrix": fixes_matrix,
     "fixes-together": fixes_together,
     "fixes": fixes,
+    "fixes-none": lambda: fixes(UNFIXED),
 }

@@ -40,8 +40,8 @@ def replies_by_bits(replies: Mapping[str, str] | None = None, prompt: str = "") 
     """What the model writes to one prompt with its weights as they are, and rounded.
 
     Args:
-        replies: name -> text, the first one that of the exact model: {"exact": ..., "3 bits, groups
-            of 32": ...}. Two to eight; long ones are cut after two lines. None takes those of
+        replies: name -> text, the first one that of the model as it is: {"as it is": ...,
+            "3 bits, groups of 32": ...}. Two to eight; long ones are cut after two lines. None takes those of
             ``data/perplexity.csv`` with groups of 64.
         prompt: what was asked, for the line under the title.
 
@@ -53,7 +53,7 @@ def replies_by_bits(replies: Mapping[str, str] | None = None, prompt: str = "") 
     said = {name: _plain(name, text) for name, text in _several(replies).items()}
     exact, *others = said
     same = [name for name in others if said[name] == said[exact]]
-    title = f"{_how_many(len(same), len(others))} what the exact one writes"
+    title = f"{_how_many(len(same), len(others))} what the model in the file writes"
     lead = f"The likeliest reply to \u201c{prompt}\u201d" if prompt else "The likeliest reply"
     told = "; ".join(f"{name}: \u201c{text}\u201d" for name, text in said.items())
     picture = Picture(WIDTH, 1.62 + _PITCH * len(said), alt=f"{title}. {lead}. {told}.")
@@ -70,7 +70,7 @@ def replies_by_bits(replies: Mapping[str, str] | None = None, prompt: str = "") 
 def _stored() -> tuple[dict[str, str], str, str]:
     """Replies by bits that were measured for the collection, the prompt, and how."""
     exact, *rounded = readings()
-    replies = {"exact": exact.reply}
+    replies = {"as it is": exact.reply}
     replies |= {f"{row.bits} bits": row.reply for row in rounded if row.group == _GROUP}
     how = f"{exact.model}, weights rounded in groups of {_GROUP}: {exact.source}, {exact.date}."
     return replies, exact.prompt, how

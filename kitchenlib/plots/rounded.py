@@ -203,7 +203,7 @@ def _whole(
     _draw(ax, points, shown, None)
     for level in (exact, vocabulary):
         ax.axhline(level, color=INK, linewidth=1.0, linestyle=(0, (4, 2)), zorder=2)
-    write(ax, 2.0, 0.84 * exact, f"exact {_number(exact)}", size=SMALL, va="top")
+    write(ax, 2.0, 0.84 * exact, f"as it is {_number(exact)}", size=SMALL, va="top")
     guess = f"above: worse than a blind guess\namong all {vocabulary:,} tokens"
     look: dict[str, Any] = {"size": SMALL, "ha": "right", "va": "top", "linespacing": 1.2}
     write(ax, _WIDEST, 0.78 * vocabulary, guess, **look)
@@ -246,7 +246,7 @@ def _close(
     ax.set(xlim=(4.0, _WIDEST), ylim=(_DEEP, _HIGH), xlabel="bits per weight")
     ax.set_xticks(range(_NEAR, int(_WIDEST) + 1))
     ticks = (0.0, 0.2, 0.4, 0.6)
-    ax.set_yticks(ticks, ["exact", *(f"+{tick:.0%}" for tick in ticks[1:])])
+    ax.set_yticks(ticks, ["as it is", *(f"+{tick:.0%}" for tick in ticks[1:])])
     grid(ax, "y")
     wide = [p for p in points if p.bits >= _NEAR]
     _stripes(ax, wide)

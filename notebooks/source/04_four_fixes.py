@@ -32,6 +32,7 @@
 import kitchenlib as kl
 from kitchenlib import llm
 from kitchenlib.exercises.four_fixes import check, look_back, predict, progress, repair, solution
+from kitchenlib.measured import measurement
 from kitchenlib.plots import four_fixes as plots
 from kitchenlib.widgets import FixesExplorer
 
@@ -56,7 +57,8 @@ predict("guess-five")
 # times as fast.*
 #
 # **The law.** A weight of 4 bits needs a [scale] to be read, and a group of weights shares one. The [embedding] and
-# the [LM head] often stay in 16 bit. And the notes are as heavy as ever. One guest with 4,096 tokens of notes:
+# the [LM head] often stay in 16 bit. And the notes are as heavy as ever. One guest with 4,096 tokens of notes
+# (`int4-g128`: 128 weights share a scale. `Q4_K_M` is a mix that the program llama.cpp uses):
 
 # %%
 plain = kl.decode_step(llama, context=4096).time(h100)
@@ -79,13 +81,30 @@ plots.int4_ladder()
 look_back("powder")
 
 # %% [markdown]
-# On eight chips each sack was light already, and the time that chips spend on waiting for each other does not shrink.
-# And reading gets slower on every chip that was measured: powder has to be unpacked, and then it is multiplied in 16
-# bit as before. (A format that the chip can multiply in, such as [fp8], does make reading faster.)
+# Not the step from 4 to 3.2, which is scales, but the one from the law to the clock. Subtract the one from the other:
+# how much time is left on each trip?
+
+# %%
+a100 = kl.chip("A100 SXM 80GB")
+for name in ("M0797", "M0799", "M0810", "M0819"):
+    row = measurement(id=name)
+    work = kl.decode_step(kl.model(row.model), row.context, weights=row.weights, chips=row.chips)
+    law, clock = 1e3 * work.time(a100), 1e3 / row.value
+    print(
+        f"{row.model:11} {row.weights:8} on {row.chips}: {clock:5.2f} - {law:4.2f} = {clock - law:.2f} ms"
+    )
+
+# %% [markdown]
+# What is left is nearly the same with raw ingredients and with powder: consistent with a fixed time for each trip,
+# which no lighter sack shortens. The lighter the sack, the larger its share.
+#
+# And reading gets slower, on each of the 13 chips in the picture: powder has to be unpacked, and then it is multiplied
+# in 16 bit as before. (A format that the chip can multiply in, such as [fp8], makes reading faster, by the law 1.9
+# times.) In company INT4 gains less, too, since the notes are as heavy as ever: the section on pairs shows how much.
 #
 # **Your machine.** What does the powder taste like? [Perplexity] says among how many words a model seems to choose
-# when it reads a text: the lower, the better it expects what comes. Here is the beginning of a story that no model
-# has seen, read by SmolLM2 as it is, and with its weights rounded.
+# when it reads a text: the lower, the better it expects what comes. Here is the beginning of a story that this model
+# has not seen, read by SmolLM2 as it is, and with its weights rounded.
 
 # %%
 story = smol.tokenize(llm.market_day())[:128]
@@ -95,17 +114,19 @@ for name, model in (("as it is", smol), ("4 bits, groups of 32", smol.rounded(4,
 
 # %% [markdown]
 # **The trap.** *Four bits cost nothing.* Look again: not one digit has changed. The file that came with the
-# installation stores its weights in 4 bits, in groups of 32. Rounding them once more in the same way rounds nothing.
-# The damage was done before we looked. So only what goes further tells anything: 3 bits, 2 bits, larger groups. The
+# installation stores the weights of its layers in 4 bits, in groups of 32. Rounding them once more in the same way
+# rounds nothing. The damage was done before we looked. So only what goes further tells anything: 3 bits, 2 bits, larger groups. The
 # whole story, at every width:
 
 # %%
 plots.perplexity_by_bits()
 
 # %% [markdown]
-# Below 4 bits it goes downhill fast, and larger groups, which follow the weights less closely, go first. (This is
-# plain rounding. Methods that look at data while they round lose less.) NumPy gets no faster from it: the weights
-# are unpacked again before it multiplies. What is shown here is the loss. And the words?
+# Three bits ruin it. Four lose nothing in groups of 32, which is what the file holds, but 30% in groups of 64 and 68%
+# in groups of 128, which follow the weights less closely. Five bits lose more than four here: their steps do not lie on
+# the values that the file holds. (This is a small model, rounded a second time, in the plainest way. A large one,
+# rounded with care, loses far less.) NumPy gets no faster from it: the weights are unpacked again before it
+# multiplies. What is shown here is the loss. And the words?
 
 # %%
 plots.replies_by_bits()
@@ -123,20 +144,21 @@ plots.replies_by_bits()
 # %%
 for notes in (0, 2048, 4096):
     one, many = (kl.decode_step(llama, notes, batch=n).time(h100) for n in (1, 32))
-    print(f"{notes:5,} tokens of notes each: × {32 * one / many:.1f}, chef busy", end=" ")
-    print(f"{kl.decode_step(llama, notes, batch=32).utilization(h100):.1%}")
+    busy = kl.decode_step(llama, notes, batch=32).utilization(h100)
+    print(f"{notes:5,} tokens of notes each: × {32 * one / many:.1f}, chef busy {busy:.1%}", end="")
+    print(f", a guest gets {1 / many:.1f} tokens/s instead of {1 / one:.1f}")
 
 # %% [markdown]
-# **Reality.** Left: the law, and what was measured on another chip with another model. Right: why the train never
-# gets full. Does each line reach the [ridge point]?
+# **Reality.** Left: the law, and what was measured on another chip with another model. Right: the same guests, in
+# FLOP per byte ([arithmetic intensity]). Does each line reach the [ridge point]?
 
 # %%
 plots.batch_gain()
 
 # %% [markdown]
-# With 4,096 tokens of notes the [arithmetic intensity] ends near 110 [FLOP] per byte, however many guests come. The
-# ridge of 295 is out of reach: notes are carried for one guest and cut for one guest. And before that, the
-# warehouse is full. What comes first?
+# With 4,096 tokens of notes the intensity ends near 110 [FLOP] per byte, however many guests come. The
+# ridge of 295 is out of reach: notes are carried for one guest and cut for one guest. The warehouse has an end, too.
+# Which end comes first? (For Llama-3.1-70B, which can hold longer notes.)
 
 # %%
 for notes in (512, 4096, 32768):
@@ -157,11 +179,13 @@ formats = {"weights": "fp32", "kv": "fp32"}
 steps = llm.batch_steps(smol, batches=(1, 2, 4, 8, 16, 32, 64), tries=1)
 law = [kl.decode_step(shape, s.context, s.batch, **formats).time(mine) for s in steps]
 
+print(f"the law's ridge is at about {2 * mine.ridge('fp32'):.0f} guests")
 plots.batch_measured(steps, law)
 
 # %% [markdown]
-# Your chef is much weaker beside his waiter than an H100's, so your ridge is a handful of guests. Past it, company
-# only makes everybody wait.
+# Your chef is much weaker beside his waiter than an H100's, and weights of 32 bit ask him for half as much for each
+# byte. From the ridge on, the law's line is flat. The real one lies below it, most with two to four guests: a few
+# rows at a time are what matrix programs do worst.
 #
 # **The trap.** *An idle chef means that there is room for more guests.* With long notes he idles for ever: it is
 # the waiter who is overworked, by notepads now.
@@ -200,9 +224,12 @@ print("by the formula:", f"{shape.kv_bytes(len(ids), 'fp32'):,.0f}")
 print("same words:", [*smol.write(ids, 12)] == [*mha.write(ids, 12)])
 
 # %% [markdown]
-# **The trap.** *GQA makes replies faster.* It makes *notes* lighter, not the sack. For one guest with 2,048 tokens
-# that is a few percent. In company and with long notes it is everything. (And it cannot be added later: a model is
-# trained with its clipboards.)
+# **The trap.** *GQA makes replies faster.* For one guest, hardly: with 2,048 tokens the lighter notes save 3%, and
+# smaller K and V matrices make the sack a tenth lighter. In company it is another matter: with 32 guests a step takes
+# half as long, and nine times as many guests fit. (It is not a switch: an existing model has to be trained on for a
+# while, about 5% of its training in the paper that proposed GQA.)
+#
+# Notes can also be stored in fewer bits: `kv="fp8"` halves them, whatever the clipboards.
 
 # %% [markdown]
 # ## 4. The apprentice: guessing ahead
@@ -212,7 +239,7 @@ print("same words:", [*smol.write(ids, 12)] == [*mha.write(ids, 12)])
 #
 # **The law.** Checking six tokens takes one trip of the sack, like writing one, since the chef has time to spare.
 # A wrong guess spoils those after it. In its place, or after the last right one, stands the chef's own token. So a
-# trip always brings one token, and never a wrong one.
+# trip always brings at least one token, and never a wrong one.
 
 # %%
 for acceptance in (0.6, 0.7, 0.8, 0.9):
@@ -233,7 +260,8 @@ plots.guess_ahead()
 
 # %% [markdown]
 # Each guest brings six tokens to check instead of one. Soon the chef has no time to spare, and every wrong guess is
-# work for nothing.
+# work for nothing. An apprentice who is a model carries notepads as well, and Llama-2-7B's are thicker than the 70B's:
+# it shares no clipboards. That is why the dashed line falls sooner.
 #
 # **Your machine.** The cheapest apprentice only copies: it looks up where the last words stood before, and guesses
 # what followed there. Two prompts, one that repeats itself and one that does not. The text is the same to the
@@ -260,8 +288,22 @@ plots.guesses_measured(runs)
 # Where guesses are wrong, you lose on your machine: its ridge is low, so the chef has no time to spare, and checking
 # six tokens takes him longer than one.
 #
-# **The trap.** *More guesses are better.* Each further guess is right more rarely, and is checked all the same. And
-# published [acceptance] lengths usually count the chef's own token: 2.0 means one right guess.
+# **The trap.** *More guesses are better.* DeepSeek-R1 was measured with one to five of them. If each were right with
+# 92%, like the first, how many tokens would five bring?
+
+# %%
+same = {"source": "TRT-LLM DeepSeek-R1 latency blog"}
+for guesses in (1, 2, 3, 4, 5):
+    engine = f"TensorRT-LLM MTP{guesses}"
+    tokens = measurement(engine=engine, metric="accept_len", **same).value
+    gain = measurement(engine=engine, metric="speedup", **same).value
+    print(f"{guesses} guesses: {tokens:.2f} tokens a trip, × {gain:.2f}")
+
+print(f"five at 92% each would bring {kl.expected_tokens(0.92, 5):.2f}")
+
+# %% [markdown]
+# Each further guess is right more rarely, and is checked all the same: three pay best. (Such published
+# [acceptance] lengths count the chef's own token. 1.92 means less than one right guess.)
 
 # %% [markdown]
 # ## All four together
@@ -272,25 +314,45 @@ plots.guesses_measured(runs)
 plots.fixes_matrix()
 
 # %% [markdown]
-# For the first token none of them does much: they are fixes for the waiter. (GQA needs smaller matrices, which saves
-# a tenth.) Now in pairs. Some help each other, and some want the same thing. Which?
+# For the first token none of them helps: they are fixes for the waiter. (GQA saves a tenth, by smaller matrices.)
+# Company even costs: if 32 guests order at once, their prompts take 32 times as long.
+#
+# Now in pairs. Some help each other, and some want the same thing. Which?
 
 # %%
 plots.fixes_together()
 
 # %% [markdown]
 # INT4 makes the trips shorter, and guessing gives the chef more to do on each: in company he becomes the bottleneck,
-# and the two together bring half of what they promise. Thinner notes are the friend of all others: a light sack
-# does not help a waiter who carries notepads.
+# and the two together bring half of what they promise. Thinner notes are the friend of a light sack and of company: a
+# light sack does not help a waiter who carries notepads. Guessing hardly notices them.
+#
+# All this is for guesses that cost nothing and are right with 80%. With Llama-2-7B as the apprentice, guessing brings
+# 32 guests × 1.42, and with both models in INT4 it loses: × 0.69. And measured? INT4 and guessing on one A100, one
+# guest, Llama-2-13B:
+
+# %%
+raw, raw_guessed, powder, powder_guessed = (
+    measurement(id=name).value for name in ("M2317", "M2318", "M2320", "M2321")
+)
+print(f"INT4 alone × {powder / raw:.2f}, guessing alone × {raw_guessed / raw:.2f}")
+print(f"promised   × {powder / raw * raw_guessed / raw:.2f}, together × {powder_guessed / raw:.2f}")
 
 # %% [markdown]
 # ## Play: stack the fixes
 #
-# Start from the plain kitchen. Which fix first, for one guest? For 64 guests with long notes? Watch which part of
-# the bar is the longest: that is the bottleneck, and its fix comes first.
+# It opens with one guest and no fix but the model's own clipboards; guesses would be right with 60%. Follow the advice
+# (*which fix first?*) and watch the bars: *cuts beyond* is what the chef still cuts when the waiter is there,
+# *exchanges* what the chips tell each other. Then start again with 64 guests and notes of 4,096 tokens. Is the advice
+# the same?
 
 # %%
 FixesExplorer()
+
+# %% [markdown]
+# For one guest the sack is everything: INT4 first, × 3.75. For 64 guests with long notes guessing comes first (the
+# chef is idle, and checking is nearly free), and a light sack alone hardly matters: in INT4 it is the notes' turn.
+# Advice follows the bottleneck, and each fix moves it.
 
 # %% [markdown]
 # ## The trap to avoid
@@ -311,22 +373,24 @@ print(f"INT4 and 32 guests  × {company / before:.0f}")
 print(f"and five guesses    × {guessed / before:.0f} ({checked.bound(h100)}-bound)")
 
 # %% [markdown]
-# Less than a quarter of the promise, and still a kitchen that writes 147 times as much. Guessing alone would have
+# Less than a quarter of the promise, and still a kitchen that writes 147 times as much (one ideal chip, which exchanges
+# nothing). Guessing alone would have
 # brought 3.69: here it doubles the pace, since the chef is busy now. With [fp8] instead, which he multiplies at twice
 # the rate, the heavier sack wins: try `sack = {"weights": "fp8"}`.
 
 # %% [markdown]
 # ## Where the kitchen leaks
 #
-# 1. **Unpacking is work.** The law lets INT4 weights be multiplied at the full 16-bit rate. Real programs lose some
-#    of it, most with many guests.
+# 1. **Unpacking is work.** The law lets INT4 weights be multiplied at the full 16-bit rate. Measured, reading in
+#    `Q4_K_M` reaches 75% to 91% of the speed in 16 bit.
 # 2. **Quality is not one number.** Perplexity on 300 words of one text says little about a long sum or a rare
 #    language. Measure what you use.
 # 3. **Guests are not alike.** The law has 32 guests with equal notes. Real ones come and go.
 # 4. **Guesses come in clumps.** The formula lets each guess be right with the same chance. Measured, the later ones
-#    are right more rarely, and text is easy in some places and hard in others.
-# 5. **A fixed time for each trip.** Starting a step takes a moment that no fix shortens. The lighter the sack, the
-#    larger its share.
+#    are right more rarely (3.01 tokens a trip instead of 4.92), and text is easy in some places and hard in others.
+# 5. **A fixed time for each trip.** Starting a step takes a moment that no fix shortens: 3 ms on one A100, above.
+# 6. **The same text, up to rounding.** A pass over six tokens adds the same numbers in another order. Two candidates
+#    that are nearly equal may change places.
 
 # %% [markdown]
 # ## Exercises
@@ -387,10 +451,10 @@ solution("yield")
 # %% [markdown]
 # ### Repair this kitchen
 # Llama-3.1-70B on four H100s has to serve 64 guests with 16,384 tokens of notes each. They do not even fit. Each of
-# them should get a token every 15 ms, and a million tokens should cost \$0.75 at most. Your budget is days of work:
-# weights in fp8 take 2 days and in `int4-g128` 4, notes in fp8 take 2, an apprentice who guesses 3 tokens (each
-# right with 60%) takes 3, and four more chips take 6. `repair(...)` tries a plan. What is the fewest **days** that
-# does it?
+# them should get a token every 15 ms, and a million tokens should cost 75 cents at most (a chip costs 2.95 dollars an
+# hour, and all times are ideal). You pay in days of work: weights in fp8 take 2 days and in `int4-g128` 4, notes in
+# fp8 take 2, an apprentice who guesses 3 tokens (for nothing, each right with 60%) takes 3, and four more chips take 6
+# (and their rent). `repair(...)` tries a plan. What is the fewest **days** that does it?
 
 # %%
 repair(weights="bf16", kv="bf16", chips=4, drafted=0)
@@ -408,10 +472,11 @@ progress()
 # %% [markdown]
 # ## What you now know
 #
-# - INT4: 3.2 to 3.8 times lighter with its scales, 1.9 to 2.8 times as fast for one guest on one chip, and slower
-#   at reading. Below 4 bits the taste suffers.
-# - Batching: the largest gain by far, until notes or the warehouse end it. Long notes keep the ridge out of reach.
-# - GQA: thinner notes. It buys guests, not pace.
+# - INT4: 3.1 to 3.8 times lighter with its scales, 1.9 to 2.8 times as fast for one guest on one chip, and slower
+#   at reading. The taste suffers, the more the coarser the groups and the smaller the model: measure it.
+# - Batching: the largest gain by far, until notes or the warehouse end it. Long notes keep the ridge out of reach, and
+#   each guest waits a little longer.
+# - GQA: thinner notes, and a sack a tenth lighter. Little for one guest; in company it buys guests and pace.
 # - Guessing ahead: the same text in fewer trips, paid by an idle chef. Company takes that time away.
 # - Ask first what the waiter carries: sack or notes. Then choose.
 #

@@ -162,6 +162,7 @@ def test_guests_who_do_not_fit_get_room_by_shared_clipboards(seen: Seen) -> None
     words, picture = explorer.get_by_role("status"), explorer.locator("img")
     clipboards = explorer.get_by_label("clipboards (KV heads)")
     guests = explorer.get_by_label("guests (batch)")
+    explorer.get_by_label("weights (format)").select_option(label="int4-g128")
     guests.focus()
     guests.press("End")
     clipboards.select_option(label="one for each query head")
