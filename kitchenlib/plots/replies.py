@@ -41,7 +41,7 @@ def replies_by_bits(replies: Mapping[str, str] | None = None, prompt: str = "") 
 
     Args:
         replies: name -> text, the first one that of the model as it is: {"as it is": ...,
-            "3 bits, groups of 32": ...}. Two to eight; long ones are cut after two lines. None takes those of
+            "3 bits": ...}. Two to eight; long ones are cut after two lines. None takes those of
             ``data/perplexity.csv`` with groups of 64.
         prompt: what was asked, for the line under the title.
 

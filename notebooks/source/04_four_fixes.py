@@ -150,13 +150,13 @@ for notes in (0, 2048, 4096):
 
 # %% [markdown]
 # **Reality.** Left: the law, and what was measured on another chip with another model. Right: the same guests, in
-# FLOP per byte ([arithmetic intensity]). Does each line reach the [ridge point]?
+# [FLOP] per byte ([arithmetic intensity]). Does each line reach the [ridge point]?
 
 # %%
 plots.batch_gain()
 
 # %% [markdown]
-# With 4,096 tokens of notes the intensity ends near 110 [FLOP] per byte, however many guests come. The
+# With 4,096 tokens of notes the intensity ends near 110 FLOP per byte, however many guests come. The
 # ridge of 295 is out of reach: notes are carried for one guest and cut for one guest. The warehouse has an end, too.
 # Which end comes first? (For Llama-3.1-70B, which can hold longer notes.)
 
@@ -185,7 +185,7 @@ plots.batch_measured(steps, law)
 # %% [markdown]
 # Your chef is much weaker beside his waiter than an H100's, and weights of 32 bit ask him for half as much for each
 # byte. From the ridge on, the law's line is flat. The real one lies below it, most with two to four guests: a few
-# rows at a time are what matrix programs do worst.
+# rows at a time are what programs for matrices do worst.
 #
 # **The trap.** *An idle chef means that there is room for more guests.* With long notes he idles for ever: it is
 # the waiter who is overworked, by notepads now.
