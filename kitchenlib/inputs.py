@@ -171,7 +171,7 @@ def quantity(name: str, value: object, unit: str) -> float:
 def instance(name: str, value: object, kind: type, example: str) -> None:
     """Raise a ``ValueError`` unless `value` is a `kind`: a name given where the thing is meant."""
     if not isinstance(value, kind):
-        article = "an" if kind.__name__[0] in "AEIOU" else "a"
+        article = "an" if kind.__name__[0] in "AEIOU" or kind.__name__ == "LLM" else "a"
         raise wrong(name, value, f"give {article} {kind.__name__}, for example {example}")
 
 

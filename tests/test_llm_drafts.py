@@ -233,6 +233,7 @@ def test_a_right_guess_at_the_end_of_the_turn_is_not_held_against_those_behind_i
         ({"drafted": -1}, "drafted = -1"),
         ({"drafted": 1.5}, "drafted = 1.5"),
         ({"tries": 0}, "tries = 0"),
+        ({"drafter": None}, r"drafter = None .*llm\.lookup"),
         ({"drafter": lambda ids, most: [1] * (most + 1)}, "may guess 2 tokens at most"),
         ({"drafter": lambda ids, most: [49152]}, "from 0 to 49,151"),
         ({"drafter": lambda ids, most: [0.5]}, "whole"),
@@ -260,3 +261,10 @@ def test_of_several_tries_each_pass_counts_the_fastest() -> None:
     assert twice.accepted == once.accepted
     assert len(calls) % 2 == 0
     assert sum(sweep.seconds for sweep in twice.sweeps) < 1.0
+
+
+def test_what_is_no_model_drafts_nothing() -> None:
+    with pytest.raises(ValueError, match=r"model = 'x' .*give a Transformer"):
+        Draft("x")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"most = -1 .*tokens"):
+        lookup([1, 2, 1], -1)

@@ -245,3 +245,11 @@ def test_the_text_is_a_few_hundred_words_in_plain_letters() -> None:
     text = llm.market_day()
     assert 250 < len(text.split()) < 400
     assert text.isascii()
+
+
+def test_what_is_no_model_reads_nothing() -> None:
+    for read in (llm.perplexity, llm.surprise):
+        with pytest.raises(
+            ValueError, match=r"smol = 'a text' .*give an LLM, for example llm\.load"
+        ):
+            read("a text")  # type: ignore[arg-type]

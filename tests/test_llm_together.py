@@ -199,3 +199,11 @@ def test_logits_of_more_tokens_than_the_model_can_read_are_refused_in_words() ->
 def test_a_longer_notepad_than_the_model_can_read_is_refused_in_words() -> None:
     with pytest.raises(ValueError, match=r"room = 65 .* can read 64 tokens at most"):
         Cache(tiny(context=64).shape, batch=1, room=65)
+
+
+def test_steps_are_timed_of_a_model_and_of_some_batches() -> None:
+    with pytest.raises(ValueError, match=r"smol = 'smol' .*give an LLM"):
+        llm.batch_steps("smol")  # type: ignore[arg-type]
+    for none in (4, ()):
+        with pytest.raises(ValueError, match=r"batches = .*for example \(1, 8, 64\)"):
+            llm.batch_steps(any_smol(), batches=none)  # type: ignore[arg-type]

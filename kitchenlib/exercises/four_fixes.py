@@ -193,7 +193,8 @@ def repair(weights: str = "bf16", kv: str = "bf16", chips: int = 4, drafted: int
     given = {"weights": weights, "kv": kv, "chips": chips, "drafted": drafted}
     for name, value in given.items():
         offered = {str(choice): choice for choice in _DAYS[name]}
-        given[name] = find(f"choice of {name}", str(value), offered)
+        plain = int(value) if isinstance(value, float) and value.is_integer() else value
+        given[name] = find(f"choice of {name}", str(plain), offered)
     plan = _Plan(**given)  # type: ignore[arg-type]
     result = _try(plan)
 

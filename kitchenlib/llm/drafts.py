@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 from time import perf_counter
 from typing import NamedTuple
 
-from kitchenlib.inputs import wrong
+from kitchenlib.inputs import dimension, instance, wrong
 from kitchenlib.llm.notepad import Cache
 from kitchenlib.llm.transformer import Transformer
 from kitchenlib.units import human
@@ -117,6 +117,7 @@ def lookup(ids: Sequence[int], most: int, shortest: int = 1) -> list[int]:
     Returns:
         `most` tokens, or none where the last tokens are new.
     """
+    dimension("most", most, "tokens", least=0)
     text = list(ids)
     for size in range(min(_LONGEST, len(text) - 1), shortest - 1, -1):
         last = text[-size:]
@@ -136,6 +137,7 @@ class Draft:
     """
 
     def __init__(self, model: Transformer) -> None:
+        instance("model", model, Transformer, "smol.rounded(4, 64)")
         self._model = model
         self._cache = Cache(model.shape, 1, model.shape.context)
         self._noted: list[int] = []

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kitchenlib import data
-from kitchenlib.inputs import wrong
+from kitchenlib.inputs import instance, wrong
 from kitchenlib.llm.notepad import Cache
 from kitchenlib.llm.smol import LLM
 
@@ -38,6 +38,7 @@ def surprise(smol: LLM, text: str | Sequence[int] | None = None) -> NDArray[np.f
         (tokens - 1,), in nats: minus the logarithm of the probability that the model gave to the
         token that came. 0 for what was certain, 0.69 for one chance in two.
     """
+    instance("smol", smol, LLM, "llm.load()")
     text = market_day() if text is None else text
     ids = smol.checked(smol.tokenize(text) if isinstance(text, str) else text)
     if not 1 < len(ids) <= smol.shape.context + 1:

@@ -226,6 +226,10 @@ class LLM(Transformer):
         dimension("drafted", drafted, "tokens", least=0)
         end = self.tokenizer.end
         dimension("tries", tries, "tries")
+        if not callable(drafter):
+            raise wrong(
+                "drafter", drafter, "give a function, for example llm.lookup or llm.Draft(smol)"
+            )
         runs = [list(sweeps(self, ids, tokens, drafter, drafted, end)) for _ in range(tries)]
         first, *passes = (
             same[0]._replace(seconds=min(sweep.seconds for sweep in same))

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kitchenlib.inputs import dimension
+from kitchenlib.inputs import dimension, instance, wrong
 from kitchenlib.llm.notepad import Cache
 from kitchenlib.llm.smol import LLM
 from kitchenlib.roofline import Work
@@ -128,7 +128,10 @@ def batch_steps(
         context: tokens noted for each before the step.
         tries: steps of each batch.
     """
+    instance("smol", smol, LLM, "llm.load()")
     dimension("tries", tries, "steps")
+    if not isinstance(batches, Sequence) or not batches:
+        raise wrong("batches", batches, "give the numbers of sequences, for example (1, 8, 64)")
     return [_batch_step(smol, batch, context, tries) for batch in batches]
 
 

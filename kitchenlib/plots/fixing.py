@@ -216,7 +216,9 @@ class Fixes(NamedTuple):
 
     def tokens_a_pass(self) -> str:
         """`yields` in words."""
-        return "1 token" if self.yields == 1 else f"{significant(self.yields)} tokens"
+        whole = float(self.yields).is_integer() and self.yields < 1000
+        number = f"{self.yields:.0f}" if whole else significant(self.yields)
+        return f"{number} token{'s' * (self.yields != 1)}"
 
     @property
     def total(self) -> float:
@@ -304,7 +306,12 @@ class Fixes(NamedTuple):
         moves = [move for move in self.moves() if move.fits]
         if self.obstacle():
             roomy = max(moves, key=lambda move: move.room, default=None)
-            return f"{roomy.name}: room for {roomy.room:,}" if roomy else "more or larger chips"
+            if roomy:
+                return f"{roomy.name}: room for {roomy.room:,}"
+            roomy = max(self.moves(), key=lambda move: move.room)
+            if roomy.room <= self.room:
+                return "more or larger chips"
+            return f"{roomy.name}: room for {roomy.room:,}, not enough yet"
         best = max(moves, key=lambda move: move.total)
         own = max((m for m in moves if not m.name.endswith("guests")), key=lambda move: move.each)
         if best.name == own.name and best.total >= WORTH:
@@ -378,8 +385,9 @@ class Fixes(NamedTuple):
         paid = "No price of this chip to rely on."
         if row is not None and row.usd is not None:
             paid = f"{row.provider}, {dollars(row.usd)} a chip-hour, {row.date}; {row.source}."
+        bound = ": a bound" if efficiency(self.efficiency).name == "ideal" else ""
         return (
-            f"{self.times()}: a bound, not a promise. Drafts are looked up in the text, the "
+            f"{self.times()}{bound}. Guesses cost nothing, and each is as likely to be right; the "
             f"kitchen is always full.{mark}\n{paid}"
         )
 

@@ -109,7 +109,7 @@ _HEADS = (
     ("waiter", "GB carried\nfor a token", " GB"),
     ("chef", "cuts a token\n(is busy)", " busy"),
     ("TTFT", "s to read\nthe prompts", " s"),
-    ("TPOT", "ms from token\nto token", " ms"),
+    ("TPOT", "ms from one\nto the next", " ms"),
 )
 _NUMBERS = {2: "Two", 3: "Three"}
 _SHAPES = {"less": ("v", _BETTER), "more": ("^", _WORSE), "same": ("_", _NEITHER)}

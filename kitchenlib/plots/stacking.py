@@ -227,7 +227,7 @@ class _Moves:
         self.actors: list[Artist] = [*words, *self._lines, *self._marks]
 
     def show(self, moves: list[Move], obstacle: str) -> None:
-        best = max(moves, key=lambda move: (move.room if obstacle else move.total) * move.fits)
+        best = max(moves, key=lambda move: move.room if obstacle else move.total * move.fits)
         said = []
         for i, move in enumerate(moves):
             value = _value(move, obstacle)
@@ -264,9 +264,9 @@ def _mark(ax: Axes, y: float) -> Line2D:
 
 
 def _value(move: Move, obstacle: str) -> str:
-    if not move.fits:
-        return "no room"
-    return f"room for {move.room:,}" if obstacle else f"× {significant(move.total)}"
+    if obstacle:
+        return f"room for {move.room:,}" if move.room else "no room"
+    return f"× {significant(move.total)}" if move.fits else "no room"
 
 
 def _clipped(factor: float) -> float:

@@ -33,6 +33,7 @@ from kitchenlib.plots.style import (
 )
 from kitchenlib.units import MS, human, significant
 
+_NOISE = 1.1  # times the tokens of a pass: more than guesses can gain, whatever the clock says
 _POINTS = 72  # to an inch
 _PITCH, _BOX = 0.17, 0.105  # inches: from pass to pass and from box to box at most
 _STRIP = 4.58  # inches
@@ -147,6 +148,10 @@ def _ms(reply: Speculation) -> str:
 
 def _verdict(runs: Sequence[_Run]) -> str:
     """What they say together, whatever it is."""
+    beyond = [run for run in runs if run.gain > _NOISE * run.guessed.per_pass]
+    if beyond:
+        gains = ", ".join(f"× {_times(run.gain)} for {run.name}" for run in beyond)
+        return f"This machine was busy: run the cell again\n(no guess brings {gains})"
     if len(runs) == 1:
         return f"With guesses: × {_times(runs[0].gain)} for {runs[0].name}"
     best, worst = (f(runs, key=lambda run: run.gain) for f in (max, min))

@@ -34,6 +34,7 @@ _POINTS = 72  # to an inch
 _MEASURED = Role(INK, INK)
 _WIDE, _HIGH = 2.36, 2.66  # inches: a panel
 _NOISE = 1.02
+_BUSY = 1.15  # times what the law promises: one of the two was disturbed
 _MANY = 1e5  # from here on numbers are cut short
 _FEW = 7  # numbers of guests that are listed
 
@@ -82,6 +83,8 @@ def batch_measured(steps: Sequence[BatchStep], law: ArrayLike) -> Picture:
         f"{_who(many)} get {_times(company.gain)} times the tokens of {_alone(few)} here; "
         f"the law says {_times(company.promised)}"
     )
+    if company.gain > _BUSY * company.promised:
+        title = "More than the law allows: this machine was busy, run the cell again"
     notes = f"{steps[0].context:,} tokens of notes each"
     lead = f"Measured here: tokens per second of the real model while it writes, {notes}"
     ahead = _ahead(company)

@@ -39,7 +39,8 @@ from kitchenlib.widgets import FixesExplorer
 h100 = kl.chip("H100 SXM")
 llama = kl.model("Llama-2-70B")
 long = kl.model("Llama-3.1-70B")
-smol = llm.load()
+smol, shape = llm.load(), kl.model("SmolLM2-135M")
+formats = {"weights": "fp32", "kv": "fp32"}  # as NumPy keeps them
 
 # %% [markdown]
 # ## Predict
@@ -104,7 +105,8 @@ for name in ("M0797", "M0799", "M0810", "M0819"):
 #
 # **Your machine.** What does the powder taste like? [Perplexity] says among how many words a model seems to choose
 # when it reads a text: the lower, the better it expects what comes. Here is the beginning of a story that this model
-# has not seen, read by SmolLM2 as it is, and with its weights rounded.
+# has not seen, read by SmolLM2 as it is, and with its weights rounded. (If `load` told you that it took a stand-in,
+# go on to the picture: random weights have no taste.)
 
 # %%
 story = smol.tokenize(llm.market_day())[:128]
@@ -126,13 +128,7 @@ plots.perplexity_by_bits()
 # in groups of 128, which follow the weights less closely. Five bits lose more than four here: their steps do not lie on
 # the values that the file holds. (This is a small model, rounded a second time, in the plainest way. A large one,
 # rounded with care, loses far less.) NumPy gets no faster from it: the weights are unpacked again before it
-# multiplies. What is shown here is the loss. And the words?
-
-# %%
-plots.replies_by_bits()
-
-# %% [markdown]
-# Other words are not always worse words. At 3 bits there is no doubt.
+# multiplies. What is shown here is the loss.
 
 # %% [markdown]
 # ## 2. Company: batching
@@ -173,10 +169,8 @@ for notes in (512, 4096, 32768):
 # %% tags=["nbval-ignore-output"]
 speed = llm.measure(smol, prompt=64, tries=2)
 mine = kl.Chip("my machine", bandwidth=speed.stream, peaks={"fp32": speed.multiply})
-shape = kl.model("SmolLM2-135M")
-formats = {"weights": "fp32", "kv": "fp32"}
 
-steps = llm.batch_steps(smol, batches=(1, 2, 4, 8, 16, 32, 64), tries=1)
+steps = llm.batch_steps(smol, batches=(1, 2, 4, 8, 16, 32, 64), tries=2)
 law = [kl.decode_step(shape, s.context, s.batch, **formats).time(mine) for s in steps]
 
 print(f"the law's ridge is at about {2 * mine.ridge('fp32'):.0f} guests")
@@ -272,7 +266,7 @@ prompts = {
     "a correction": "Correct the spelling: The cheff cuts the onyons and the carots for the soop.",
     "an answer": "Tell me how bread is made.",
 }
-how = {"tokens": 20, "tries": 2}
+how = {"tokens": 14, "tries": 2}
 runs = [
     (name, smol.speculate(text, **how), smol.speculate(text, **how, drafted=0))
     for name, text in prompts.items()
@@ -487,6 +481,16 @@ progress()
 # ## More
 #
 # Nothing later depends on what follows.
+#
+# ### The words behind the numbers
+#
+# What does the model write when its weights are rounded, in groups of 64? Is another reply always a worse one?
+
+# %%
+plots.replies_by_bits()
+
+# %% [markdown]
+# Other words are not always worse words. At 3 bits there is no doubt.
 #
 # ### The first bite
 # A guest complains that the *first* token takes too long: the prompt has 8,000 tokens. Which of the four fixes makes
