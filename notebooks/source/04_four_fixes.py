@@ -170,7 +170,7 @@ for notes in (512, 4096, 32768):
 speed = llm.measure(smol, prompt=64, tries=2)
 mine = kl.Chip("my machine", bandwidth=speed.stream, peaks={"fp32": speed.multiply})
 
-steps = llm.batch_steps(smol, batches=(1, 2, 4, 8, 16, 32, 64), tries=2)
+steps = llm.batch_steps(smol, batches=(1, 2, 4, 8, 16, 32, 64), tries=1)
 law = [kl.decode_step(shape, s.context, s.batch, **formats).time(mine) for s in steps]
 
 print(f"the law's ridge is at about {2 * mine.ridge('fp32'):.0f} guests")
@@ -266,7 +266,7 @@ prompts = {
     "a correction": "Correct the spelling: The cheff cuts the onyons and the carots for the soop.",
     "an answer": "Tell me how bread is made.",
 }
-how = {"tokens": 14, "tries": 2}
+how = {"tokens": 12, "tries": 2}
 runs = [
     (name, smol.speculate(text, **how), smol.speculate(text, **how, drafted=0))
     for name, text in prompts.items()
