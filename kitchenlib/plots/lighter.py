@@ -48,7 +48,7 @@ _BY_CHIP: dict[str, Any] = {
     "chips": 1,
 }
 _TOKENS = 1024  # written, or of the prompt, in that table
-_ROW, _HEAD, _FOOT = 0.285, 1.54, 1.26  # inches: a rung, what stands above all, and below
+_ROW, _HEAD, _FOOT = 0.285, 1.54, 1.48  # inches: a rung, what stands above all, and below
 _GAP = 0.38  # inches: from one flight's last rung to the next one's name
 _DETAIL, _LEFT, _RIGHT = 2.02, 3.72, 6.52  # inches: second column of words, the axes
 _COLUMNS = (7.09, 7.86, 8.68)  # right edges of the numbers
@@ -57,9 +57,9 @@ _COLUMNS = (7.09, 7.86, 8.68)  # right edges of the numbers
 _SOURCES = (
     "Lighter: all that is stored, embedding and head included. A bar ends at the outcome, of many "
     "at the\nmedian. Measured: XiongjieDai/GPU-Benchmarks-on-LLM-Inference (chips with both "
-    "formats;\nreading without A100 SXM and L40S, whose 16-bit rows contradict their neighbours), "
-    "READMEs\nof llama.cpp's quantize tool and of gpt-fast, each with its own law. Stored, not "
-    "carried: an untied embedding."
+    "formats; reading without\nA100 SXM and L40S, whose 16-bit rows contradict their neighbours), "
+    "READMEs of llama.cpp's quantize tool\nand of gpt-fast, each with its own law. An untied "
+    "embedding is stored, but not carried."
 )
 
 

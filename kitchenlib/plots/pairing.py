@@ -162,7 +162,7 @@ def _row(kitchen: Fixes, name: str, prompt: int) -> _Row:
     before = kitchen.plain if name == "GQA" else kitchen.only("GQA")
     after = kitchen.only(name) if name == "GQA" else kitchen.only("GQA", name)
     what, quality, worse = {
-        "INT4": (kitchen.weights, "loses some:\ndepends on the\nmodel, the method", True),
+        "INT4": (kitchen.weights, "loses some:\ndepends on\nmodel, method", True),
         "batching": (many(kitchen.batch, "guest"), "same text", False),
         "GQA": (f"{kitchen.heads} clipboards,\nnot {kitchen.plain.heads}", "trained in", False),
         "speculation": (
