@@ -23,7 +23,16 @@ from kitchenlib.chips import Chip, chip, chips
 from kitchenlib.efficiency import Efficiency, efficiencies, efficiency, estimate
 from kitchenlib.experts import experts_touched
 from kitchenlib.inputs import UnknownName
-from kitchenlib.layers import Attention, Block, Experts, FeedForward, LatentAttention
+from kitchenlib.layers import (
+    Attention,
+    Block,
+    Experts,
+    FeedForward,
+    LatentAttention,
+    Mamba1,
+    Mamba2,
+    Nothing,
+)
 from kitchenlib.measured import layer_times, layer_work, matmul_ceiling
 from kitchenlib.models import Model, layer_matrices, model, models
 from kitchenlib.phases import decode_step, mixed_step, prefill, verify_step
@@ -87,7 +96,10 @@ __all__ = [
     "FeedForward",
     "Format",
     "LatentAttention",
+    "Mamba1",
+    "Mamba2",
     "Model",
+    "Nothing",
     "Part",
     "Price",
     "SheetPrice",
