@@ -7,8 +7,9 @@
     ('41.4 ms', 'memory')
 
 Modules, from the ground up: `inputs`, `units`, `precision`, `data` | `prices`, `layers`, `configs`,
-`chips`, `models`, `experts` | `roofline` | `phases`, `efficiency`, `measured` | `speculation` |
-`serving` | `batching` | `llm` | `bench` | `film` | `plots` | `widgets`, `player` | `exercises`.
+`hybrids`, `chips`, `models`, `experts` | `roofline` | `phases`, `efficiency`, `measured` |
+`speculation` | `serving` | `batching` | `llm` | `bench` | `film` | `plots` | `widgets`, `player` |
+`exercises`.
 Each imports only from those before it.
 """
 

@@ -25,6 +25,7 @@ from numpy.typing import ArrayLike
 
 from kitchenlib import data
 from kitchenlib.configs import ARCHITECTURES, CATALOGUE_ONLY, read_json, shapes_from
+from kitchenlib.hybrids import HYBRIDS, hybrid_shapes
 from kitchenlib.inputs import (
     Number,
     UnknownName,
@@ -180,8 +181,9 @@ class Model:
     def from_config(cls, config: str | PathLike[str] | Mapping[str, Any], name: str = "") -> Model:
         """Read a Hugging Face ``config.json`` (a path, or its content as a dict).
 
-        Reads the architectures in `ARCHITECTURES`; keys as transformers writes them, with the
-        same defaults where a file leaves a key out. A multimodal file is read for its text part.
+        Reads the architectures in `ARCHITECTURES` and `HYBRIDS`; keys as transformers writes
+        them, with the same defaults where a file leaves a key out. A multimodal file is read for
+        its text part.
 
         Raises:
             UnknownName: another architecture; it is refused by name, not guessed at.
@@ -193,13 +195,15 @@ class Model:
             raise ValueError(
                 'the config has no "model_type": it names the architecture, for example "llama"'
             )
-        if not isinstance(model_type, str) or model_type not in ARCHITECTURES:
+        if not isinstance(model_type, str) or model_type not in ARCHITECTURES | HYBRIDS:
             raise UnknownName(
                 f"the architecture {model_type!r} is not read here, and not guessed at. "
-                f"Read are: {', '.join(ARCHITECTURES)}"
+                f"Read are: {', '.join(ARCHITECTURES | HYBRIDS)}"
             )
         if not name:
             name = str(keys.get("_name_or_path") or model_type)
+        if model_type in HYBRIDS:
+            return cls(name, **hybrid_shapes(model_type, keys))
         return cls(name, **shapes_from(model_type, keys, ARCHITECTURES[model_type]))
 
     def __repr__(self) -> str:

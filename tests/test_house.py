@@ -24,6 +24,7 @@ FLOORS = [
     "prices",
     "layers",
     "configs",
+    "hybrids",
     "chips",
     "models",
     "experts",
