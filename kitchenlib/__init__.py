@@ -22,7 +22,12 @@ from kitchenlib import units
 from kitchenlib.batching import batch_limits, intensity_ceiling
 from kitchenlib.chips import Chip, chip, chips
 from kitchenlib.efficiency import Efficiency, efficiencies, efficiency, estimate
-from kitchenlib.experts import experts_touched
+from kitchenlib.experts import (
+    experts_touched,
+    experts_touched_by,
+    most_experts_touched,
+    routing_chances,
+)
 from kitchenlib.inputs import UnknownName
 from kitchenlib.layers import (
     Attention,
@@ -125,6 +130,7 @@ __all__ = [
     "estimate",
     "expected_tokens",
     "experts_touched",
+    "experts_touched_by",
     "fits",
     "formats",
     "grouped",
@@ -146,11 +152,13 @@ __all__ = [
     "model",
     "models",
     "monthly",
+    "most_experts_touched",
     "number_format",
     "prefill",
     "price_per_million",
     "request_time",
     "resent_tokens",
+    "routing_chances",
     "sheet_price",
     "sheet_prices",
     "speculate",

@@ -569,6 +569,35 @@ CALLS: list[tuple[Callable[..., Any], dict[str, Any], dict[str, Argument]]] = [
     ),
     (Nothing, {}, {}),
     (
+        kl.most_experts_touched,
+        {"experts": 8, "per_token": 2, "tokens": 4},
+        {
+            "experts": size("(experts|per_token)", "experts", 0, 1),
+            "per_token": size("per_token", "experts", 0, 9),
+            "tokens": size("tokens", "tokens", 0),
+        },
+    ),
+    (
+        kl.routing_chances,
+        {"experts": 8, "per_token": 2},
+        {
+            "experts": size("(experts|per_token)", "experts", 0, 1, [8]),
+            "per_token": size("per_token", "experts", 0, 9, [2]),
+            "skew": number("skew", "powers of the rank", 21, [1.0]),
+        },
+    ),
+    (
+        kl.experts_touched_by,
+        {"chances": [0.5, 0.5], "tokens": 4},
+        {
+            "chances": Argument(
+                [*NO_NUMBER, 0.5, 1.5, [0.5, 2], [[0.5], [0.5]]],
+                "(?s)chances.*for each expert, from 0 to 1",
+            ),
+            "tokens": size("tokens", "tokens", 0),
+        },
+    ),
+    (
         FeedForward,
         {"width": 8},
         {

@@ -385,3 +385,21 @@ def test_what_the_rows_of_hybrids_say_besides() -> None:
     assert QWEN_35B_HYBRID.state_bytes() / 2**20 == pytest.approx(61.4, abs=0.05)
     active = given_by_its_parameters(125.1e9, 10e9).active_params
     assert active == pytest.approx(10e9, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("guests", "distinct", "read"),
+    [
+        (1, 1.0, 40),
+        (4, 3.64, 121),
+        (8, 6.45, 207),
+        (16, 10.3, 325),
+        (32, 13.97, 438),
+        (64, 15.74, 492),
+    ],
+)
+def test_each_guest_more_brings_other_sacks_off_the_shelf(
+    guests: int, distinct: float, read: float
+) -> None:
+    assert kl.experts_touched(16, 1, guests) == pytest.approx(distinct, abs=0.005)
+    assert sixteen_sacks_read(guests) == pytest.approx(read, abs=0.5)
