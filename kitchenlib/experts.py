@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kitchenlib.inputs import Number, amount, broadcastable, chance, count, dimension, wrong
-
-_STEEPEST = 20  # powers of the rank: beyond it a token's experts are always the same
+from kitchenlib.inputs import Number, broadcastable, chance, count, dimension, wrong
+from kitchenlib.layers import check_skew
 
 
 def experts_touched(experts: ArrayLike, per_token: ArrayLike, tokens: ArrayLike) -> Number:
@@ -59,10 +58,7 @@ def routing_chances(experts: int, per_token: int, skew: float = 0.0) -> NDArray[
     number = dimension("experts", experts, "experts")
     visited = dimension("per_token", per_token, "experts per token")
     _routed(number, visited, 1)
-    steep = amount("skew", skew, "powers of the rank")
-    if np.ndim(steep) or steep > _STEEPEST:
-        raise wrong("skew", skew, f"give one number of powers of the rank, from 0 to {_STEEPEST}")
-    chances = np.arange(1.0, number + 1) ** -steep
+    chances = np.arange(1.0, number + 1) ** -check_skew(skew)
     for sure in range(visited + 1):  # the most popular ones, which every token visits
         rest = chances[sure:]
         if sure == visited or rest[0] * (visited - sure) <= rest.sum():

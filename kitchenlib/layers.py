@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kitchenlib.inputs import Number, dimension, instance, wrong
+from kitchenlib.inputs import Number, amount, dimension, instance, wrong
 from kitchenlib.precision import AnyFormat, number_format
 
 
@@ -373,6 +373,8 @@ class Experts:
         each: the shape of one routed expert.
         shared: the feed-forward layer that every token visits too, or None.
         vectors: router parameters that are no matrix (biases).
+        skew: how uneven the router is, in powers of an expert's rank; 0 is uniform. It changes
+            which experts a batch touches: see `kitchenlib.routing_chances`.
     """
 
     number: int
@@ -380,9 +382,11 @@ class Experts:
     each: FeedForward
     shared: FeedForward | None = None
     vectors: int = 0
+    skew: float = 0.0
 
     def __post_init__(self) -> None:
         dimension("number", self.number, "experts")
+        check_skew(self.skew)
         dimension("vectors", self.vectors, "parameters", least=0)
         instance("each", self.each, FeedForward, "FeedForward(width=14336)")
         if self.shared is not None:
@@ -446,6 +450,17 @@ def tensors_of(block: Block, hidden: int) -> dict[str, int]:
         groups["feed_forward"] = mlp.shared.weights(hidden)
         groups["norms"] += mlp.shared.vectors
     return groups
+
+
+_STEEPEST = 20  # powers of the rank: beyond it a token's experts are always the same
+
+
+def check_skew(skew: float) -> float:
+    """The skew of a router as a number, or a ``ValueError``."""
+    number = amount("skew", skew, "powers of the rank")
+    if isinstance(number, np.ndarray) or number > _STEEPEST:
+        raise wrong("skew", skew, f"give one number of powers of the rank, from 0 to {_STEEPEST}")
+    return number
 
 
 def kv_share(kv_heads: int, n: Number) -> Number:

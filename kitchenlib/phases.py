@@ -34,7 +34,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kitchenlib.experts import expected_distinct
+from kitchenlib.experts import expected_distinct, experts_touched_by, routing_chances
 from kitchenlib.inputs import Number, broadcastable, count, instance, wrong
 from kitchenlib.layers import (
     Attention,
@@ -318,7 +318,11 @@ def _experts(mlp: Experts, hidden: int, run: _Pass) -> Part:
     matrix = mlp.each.weights(hidden) / run.chips
     one = run.product("experts", matrix, mlp.per_token * run.tokens)
     biases = mlp.each.vectors * run.weights.bytes_of("expert_biases")
-    touched = expected_distinct(mlp.number, mlp.per_token, run.tokens)
+    if mlp.skew:
+        chances = routing_chances(mlp.number, mlp.per_token, mlp.skew)
+        touched = experts_touched_by(chances, run.tokens)
+    else:
+        touched = expected_distinct(mlp.number, mlp.per_token, run.tokens)
     return one._replace(weight_bytes=touched * (one.weight_bytes + biases))
 
 

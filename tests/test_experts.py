@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -84,3 +86,26 @@ def test_tokens_may_be_an_array_of_any_shape() -> None:
     )
     bound = kl.most_experts_touched(16, np.array([1, 4]), np.array([[2], [8]]))
     assert bound == pytest.approx(np.array([[2, 8], [8, 16]]))
+
+
+def test_an_uneven_router_brings_fewer_experts_to_a_step() -> None:
+    mixture = kl.model("gpt-oss-120b")
+    skewed = replace(
+        mixture,
+        blocks=tuple(
+            replace(b, mlp=replace(b.mlp, skew=1.0))
+            for b in mixture.blocks
+            if isinstance(b.mlp, kl.Experts)
+        ),
+    )
+    assert skewed.params == mixture.params
+    one, many = (
+        [kl.decode_step(m, 512, batch).parts["experts"] for m in (mixture, skewed)]
+        for batch in (1, 32)
+    )
+    assert one[0].weight_bytes == pytest.approx(one[1].weight_bytes)  # a token has its four
+    assert many[0].flops == many[1].flops
+    touched = [81.7, kl.experts_touched_by(kl.routing_chances(128, 4, 1.0), 32)]
+    ratio = many[1].weight_bytes / many[0].weight_bytes
+    assert ratio == pytest.approx(touched[1] / touched[0], rel=1e-3)
+    assert ratio < 0.8

@@ -615,6 +615,7 @@ CALLS: list[tuple[Callable[..., Any], dict[str, Any], dict[str, Argument]]] = [
             "each": Argument([None, 64, "64", (64, 3)], "each = .*give a FeedForward"),
             "shared": Argument([64, "64", (64, 3)], "shared = .*give a FeedForward"),
             "vectors": size("vectors", "parameters"),
+            "skew": number("skew", "powers of the rank", 21, [1.0]),
         },
     ),
     (
