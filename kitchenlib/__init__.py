@@ -8,8 +8,8 @@
 
 Modules, from the ground up: `inputs`, `units`, `precision`, `data` | `prices`, `layers`, `configs`,
 `hybrids`, `chips`, `models`, `experts` | `roofline` | `phases`, `efficiency`, `measured` |
-`speculation` | `serving` | `batching` | `llm` | `bench` | `film` | `plots` | `widgets`, `player` |
-`exercises`.
+`speculation`, `retrieval`, `senses` | `serving` | `batching` | `llm` | `bench` | `film` | `plots` |
+`widgets`, `player` | `exercises`.
 Each imports only from those before it.
 """
 
@@ -18,7 +18,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from kitchenlib import units
+from kitchenlib import retrieval, senses, units
 from kitchenlib.batching import batch_limits, intensity_ceiling
 from kitchenlib.chips import Chip, chip, chips
 from kitchenlib.efficiency import Efficiency, efficiencies, efficiency, estimate
@@ -158,7 +158,9 @@ __all__ = [
     "price_per_million",
     "request_time",
     "resent_tokens",
+    "retrieval",
     "routing_chances",
+    "senses",
     "sheet_price",
     "sheet_prices",
     "speculate",

@@ -33,6 +33,8 @@ FLOORS = [
     "efficiency",
     "measured",
     "speculation",
+    "retrieval",
+    "senses",
     "serving",
     "batching",
     DOOR,
