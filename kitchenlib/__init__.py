@@ -7,8 +7,9 @@
     ('41.4 ms', 'memory')
 
 Modules, from the ground up: `inputs`, `units`, `precision`, `data` | `prices`, `layers`, `configs`,
-`chips`, `models`, `experts` | `roofline` | `phases`, `efficiency`, `measured` | `speculation` |
-`serving` | `batching` | `llm` | `bench` | `film` | `plots` | `widgets`, `player` | `exercises`.
+`hybrids`, `chips`, `models`, `experts` | `roofline` | `phases`, `efficiency`, `measured` |
+`speculation`, `retrieval`, `senses` | `serving` | `batching` | `llm` | `bench` | `film` | `plots` |
+`widgets`, `player` | `exercises`.
 Each imports only from those before it.
 """
 
@@ -17,13 +18,27 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from kitchenlib import units
+from kitchenlib import retrieval, senses, units
 from kitchenlib.batching import batch_limits, intensity_ceiling
 from kitchenlib.chips import Chip, chip, chips
 from kitchenlib.efficiency import Efficiency, efficiencies, efficiency, estimate
-from kitchenlib.experts import experts_touched
+from kitchenlib.experts import (
+    experts_touched,
+    experts_touched_by,
+    most_experts_touched,
+    routing_chances,
+)
 from kitchenlib.inputs import UnknownName
-from kitchenlib.layers import Attention, Block, Experts, FeedForward, LatentAttention
+from kitchenlib.layers import (
+    Attention,
+    Block,
+    Experts,
+    FeedForward,
+    LatentAttention,
+    Mamba1,
+    Mamba2,
+    Nothing,
+)
 from kitchenlib.measured import layer_times, layer_work, matmul_ceiling
 from kitchenlib.models import Model, layer_matrices, model, models
 from kitchenlib.phases import decode_step, mixed_step, prefill, verify_step
@@ -87,7 +102,10 @@ __all__ = [
     "FeedForward",
     "Format",
     "LatentAttention",
+    "Mamba1",
+    "Mamba2",
     "Model",
+    "Nothing",
     "Part",
     "Price",
     "SheetPrice",
@@ -112,6 +130,7 @@ __all__ = [
     "estimate",
     "expected_tokens",
     "experts_touched",
+    "experts_touched_by",
     "fits",
     "formats",
     "grouped",
@@ -133,11 +152,15 @@ __all__ = [
     "model",
     "models",
     "monthly",
+    "most_experts_touched",
     "number_format",
     "prefill",
     "price_per_million",
     "request_time",
     "resent_tokens",
+    "retrieval",
+    "routing_chances",
+    "senses",
     "sheet_price",
     "sheet_prices",
     "speculate",

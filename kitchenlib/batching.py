@@ -104,7 +104,7 @@ def intensity_ceiling(
     """FLOP per byte that decoding comes close to, and never reaches, as the batch grows.
 
     With ever more guests a guest's share of the weights vanishes. What is left are the guest's own
-    FLOPs over the guest's own bytes: the notes, and one row of the embedding. Against
+    FLOPs over the guest's own bytes: notes or state, and one row of the embedding. Against
     `Chip.ridge` it tells whether any batch can be compute-bound.
 
     Args as for `kitchenlib.decode_step`.
@@ -114,7 +114,7 @@ def intensity_ceiling(
     110
     """
     step = decode_step(model, context, 1, weights, kv, None, chips)
-    return step.flops / (step.kv_bytes + step.parts["embedding"].bytes)
+    return step.flops / (step.kv_bytes + step.state_bytes + step.parts["embedding"].bytes)
 
 
 def _most(holds: Callable[[Number], NDArray[np.bool_]], shape: tuple[int, ...]) -> NDArray:

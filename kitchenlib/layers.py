@@ -1,4 +1,4 @@
-"""The parts of a layer: attention of every kind, feed-forward layers, experts.
+"""The parts of a layer: attention of every kind, state spaces, feed-forward layers, experts.
 
 A `Block` is a group of equal layers; a model is a list of blocks. Everything here is a shape:
 counts of weights, of cached values and of FLOPs follow from it.
@@ -8,7 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kitchenlib.inputs import dimension, instance, wrong
+import numpy as np
+
+from kitchenlib.inputs import Number, amount, dimension, instance, wrong
+from kitchenlib.precision import AnyFormat, number_format
 
 
 @dataclass(frozen=True)
@@ -133,6 +136,215 @@ class LatentAttention:
         return 2 * self.kv_rank * self.heads * (self.nope_dim + self.value_dim)
 
 
+class _StateSpace:
+    """What `Mamba1` and `Mamba2` share: a state of fixed size for each sequence, and no KV cache.
+
+    The state is what the layer remembers of all tokens before. One token more changes it and adds
+    nothing to it, so each step reads it whole and writes it whole. The last inputs of the
+    convolution belong to it.
+    """
+
+    heads: int
+    kv_heads: int
+    state_format: str
+
+    window = None
+    kv_values = 0
+    flops_per_cached_row = 0
+
+    def flops_per_pair(self, decoding: bool) -> int:
+        """No token looks at another one's key."""
+        return 0
+
+    def shared_weights(self, hidden: int) -> int:
+        return 0
+
+    @property
+    def state_values(self) -> int:
+        """Values of the recurrent state of one sequence."""
+        raise NotImplementedError
+
+    def conv_values(self, chips: Number = 1) -> Number:
+        """Inputs that the convolution remembers of one sequence, on one of `chips` chips."""
+        raise NotImplementedError
+
+    def state_bytes(self, state: AnyFormat | None = None, chips: Number = 1) -> Number:
+        """Bytes of one sequence's state on one of `chips` chips, all of it in the format `state`.
+
+        None is as the layer keeps it: the recurrent state in its own format, the inputs of the
+        convolution in 16 bit.
+        """
+        recurrent = number_format(self.state_format if state is None else state).bytes
+        conv = number_format("bf16" if state is None else state).bytes
+        return self.state_values / chips * recurrent + self.conv_values(chips) * conv
+
+    def state_flops(self, chips: Number = 1) -> Number:
+        """FLOPs for one token: it is written into the state, the state is read, and convolved.
+
+        One multiply-add per value for each of the three. Letting the state fade is elementwise
+        work, which is not counted.
+        """
+        return 4 * self.state_values / chips + 2 * self.conv_values(chips)
+
+
+@dataclass(frozen=True)
+class Mamba1(_StateSpace):
+    """A selective state-space layer (Mamba; Gu and Dao, arXiv 2312.00752).
+
+    Attributes:
+        inner: channels, each with a state of its own.
+        state: values in the state of one channel.
+        rank: rank of the projection that gives each channel its step size.
+        conv: tokens that the convolution sees.
+        biases: parameters of biases and of norms inside the layer.
+        state_format: number format of the recurrent state.
+    """
+
+    inner: int
+    state: int
+    rank: int
+    conv: int = 4
+    biases: int = 0
+    state_format: str = "bf16"
+
+    def __post_init__(self) -> None:
+        for name, unit in (("inner", "channels"), ("state", "values per channel")):
+            dimension(name, getattr(self, name), unit)
+        dimension("rank", self.rank, "values")
+        dimension("conv", self.conv, "tokens")
+        dimension("biases", self.biases, "parameters", least=0)
+        number_format(self.state_format)
+
+    kind = "Mamba-1"
+    kv_heads = 1  # what is written and how it is read is the same for all channels
+
+    @property
+    def heads(self) -> int:  # type: ignore[override]
+        """Channels: they divide over chips."""
+        return self.inner
+
+    @property
+    def vectors(self) -> int:
+        """How fast each state fades, the skip, the convolution, the bias of the step size."""
+        return self.inner * (self.state + 1 + self.conv + 1) + self.biases
+
+    @property
+    def state_values(self) -> int:
+        return self.inner * self.state
+
+    def conv_values(self, chips: Number = 1) -> Number:
+        return self.inner * self.conv / chips
+
+    def head_weights(self, hidden: int) -> int:
+        """Weights of the projections in, to state and step size, and out."""
+        into_state = self.inner * (self.rank + 2 * self.state) + self.rank * self.inner
+        return 3 * hidden * self.inner + into_state
+
+    def kv_weights(self, hidden: int) -> int:
+        return 0
+
+    @property
+    def inner_reduce(self) -> int:
+        """Values per token that chips add up inside the layer: what all channels share."""
+        return self.rank + 2 * self.state
+
+
+@dataclass(frozen=True)
+class Mamba2(_StateSpace):
+    """A state-space layer with heads (Mamba-2; Dao and Gu, arXiv 2405.21060).
+
+    Attributes:
+        heads: heads, each with one state of `head_dim` times `state` values.
+        head_dim: channels of one head.
+        state: values in the state of one channel.
+        groups: groups of heads that write and read alike, as query heads share a key/value head;
+            must divide `heads`.
+        conv: tokens that the convolution sees.
+        biases: parameters of biases.
+        state_format: number format of the recurrent state.
+    """
+
+    heads: int
+    head_dim: int
+    state: int
+    groups: int = 1
+    conv: int = 4
+    biases: int = 0
+    state_format: str = "bf16"
+
+    def __post_init__(self) -> None:
+        dimension("heads", self.heads, "heads")
+        dimension("head_dim", self.head_dim, "channels per head")
+        dimension("state", self.state, "values per channel")
+        dimension("groups", self.groups, "groups of heads")
+        dimension("conv", self.conv, "tokens")
+        dimension("biases", self.biases, "parameters", least=0)
+        number_format(self.state_format)
+        if self.heads % self.groups:
+            raise ValueError(
+                f"{self.heads} heads do not divide over {self.groups} groups: heads must be a "
+                "multiple of groups"
+            )
+
+    kind = "Mamba-2"
+    inner_reduce = 0
+
+    @property
+    def kv_heads(self) -> int:  # type: ignore[override]
+        """Groups: they divide over chips, and are copied where there are more chips."""
+        return self.groups
+
+    @property
+    def inner(self) -> int:
+        """Channels of all heads."""
+        return self.heads * self.head_dim
+
+    @property
+    def vectors(self) -> int:
+        """Per head fading, skip and bias of the step size; the norm inside; the convolution."""
+        return 3 * self.heads + self.inner + int(self.conv_values()) + self.biases
+
+    @property
+    def state_values(self) -> int:
+        return self.inner * self.state
+
+    def conv_values(self, chips: Number = 1) -> Number:
+        shared = 2 * self.groups * self.state * kv_share(self.groups, chips)
+        return (self.inner / chips + shared) * self.conv
+
+    def head_weights(self, hidden: int) -> int:
+        """Weights of the projections to gate, input and step size, and out."""
+        return hidden * (3 * self.inner + self.heads)
+
+    def kv_weights(self, hidden: int) -> int:
+        """Weights of what a group shares: how its heads write the state and how they read it."""
+        return 2 * hidden * self.groups * self.state
+
+
+StateSpace = Mamba1 | Mamba2
+
+
+@dataclass(frozen=True)
+class Nothing:
+    """The half of a layer that is not there: some hybrids have layers of one half only."""
+
+    kind = "no attention"
+    window = None
+    heads = kv_heads = 1
+    vectors = kv_values = flops_per_cached_row = 0
+
+    def head_weights(self, hidden: int) -> int:
+        return 0
+
+    kv_weights = shared_weights = head_weights
+
+    def flops_per_pair(self, decoding: bool) -> int:
+        return 0
+
+
+Mixer = Attention | LatentAttention | StateSpace | Nothing
+
+
 @dataclass(frozen=True)
 class FeedForward:
     """A dense feed-forward layer of `width`; gated (GLU) has 3 matrices, plain has 2."""
@@ -161,6 +373,8 @@ class Experts:
         each: the shape of one routed expert.
         shared: the feed-forward layer that every token visits too, or None.
         vectors: router parameters that are no matrix (biases).
+        skew: how uneven the router is, in powers of an expert's rank; 0 is uniform. It changes
+            which experts a batch touches: see `kitchenlib.routing_chances`.
     """
 
     number: int
@@ -168,9 +382,11 @@ class Experts:
     each: FeedForward
     shared: FeedForward | None = None
     vectors: int = 0
+    skew: float = 0.0
 
     def __post_init__(self) -> None:
         dimension("number", self.number, "experts")
+        check_skew(self.skew)
         dimension("vectors", self.vectors, "parameters", least=0)
         instance("each", self.each, FeedForward, "FeedForward(width=14336)")
         if self.shared is not None:
@@ -188,25 +404,28 @@ class Block:
     """`layers` equal layers: attention, a feed-forward layer or experts, and their norms.
 
     Attributes:
+        attention: or a state space in its place. `Nothing()` where the layer has neither.
+        mlp: `Nothing()` where the layer has none.
         norms: parameters of the layer's norms.
         parallel: whether attention and feed-forward run side by side (one all-reduce, not two).
-
-    A state-space layer will be one more kind of what stands in `attention`.
     """
 
     layers: int
-    attention: Attention | LatentAttention
-    mlp: FeedForward | Experts
+    attention: Mixer
+    mlp: FeedForward | Experts | Nothing
     norms: int
     parallel: bool = False
 
     def __post_init__(self) -> None:
         dimension("layers", self.layers, "layers")
         dimension("norms", self.norms, "parameters", least=0)
-        if not isinstance(self.attention, (Attention, LatentAttention)):
-            raise wrong("attention", self.attention, "give an Attention or a LatentAttention")
-        if not isinstance(self.mlp, (FeedForward, Experts)):
-            raise wrong("mlp", self.mlp, "give a FeedForward or Experts")
+        if not isinstance(self.attention, Mixer):
+            wanted = "give an Attention, LatentAttention, Mamba1, Mamba2 or Nothing()"
+            raise wrong("attention", self.attention, wanted)
+        if not isinstance(self.mlp, (FeedForward, Experts, Nothing)):
+            raise wrong("mlp", self.mlp, "give a FeedForward or Experts, or Nothing()")
+        if isinstance(self.attention, Nothing) and isinstance(self.mlp, Nothing):
+            raise ValueError("a layer has one half at least: give attention, mlp or both")
         if not isinstance(self.parallel, bool):
             raise wrong("parallel", self.parallel, "give True or False")
 
@@ -222,6 +441,7 @@ def tensors_of(block: Block, hidden: int) -> dict[str, int]:
     }
     if isinstance(mlp, FeedForward):
         groups["feed_forward"] = mlp.weights(hidden)
+    if not isinstance(mlp, Experts):
         return groups
     groups["router"] = hidden * mlp.number
     groups["experts"] = mlp.number * mlp.each.weights(hidden)
@@ -230,3 +450,21 @@ def tensors_of(block: Block, hidden: int) -> dict[str, int]:
         groups["feed_forward"] = mlp.shared.weights(hidden)
         groups["norms"] += mlp.shared.vectors
     return groups
+
+
+_STEEPEST = 20  # powers of the rank: beyond it a token's experts are always the same
+
+
+def check_skew(skew: float) -> float:
+    """The skew of a router as a number, or a ``ValueError``."""
+    number = amount("skew", skew, "powers of the rank")
+    if isinstance(number, np.ndarray) or number > _STEEPEST:
+        raise wrong("skew", skew, f"give one number of powers of the rank, from 0 to {_STEEPEST}")
+    return number
+
+
+def kv_share(kv_heads: int, n: Number) -> Number:
+    """The share of the KV heads on one chip: 1/n, but never less than one head."""
+    if isinstance(n, np.ndarray):
+        return np.maximum(1 / n, 1 / kv_heads)
+    return max(1 / n, 1 / kv_heads)

@@ -25,6 +25,7 @@ from numpy.typing import ArrayLike
 
 from kitchenlib import data
 from kitchenlib.configs import ARCHITECTURES, CATALOGUE_ONLY, read_json, shapes_from
+from kitchenlib.hybrids import HYBRIDS, hybrid_shapes
 from kitchenlib.inputs import (
     Number,
     UnknownName,
@@ -34,7 +35,15 @@ from kitchenlib.inputs import (
     instance,
     wrong,
 )
-from kitchenlib.layers import Block, Experts, LatentAttention, tensors_of
+from kitchenlib.layers import (
+    Attention,
+    Block,
+    Experts,
+    FeedForward,
+    Nothing,
+    StateSpace,
+    tensors_of,
+)
 from kitchenlib.precision import TENSORS, AnyFormat, number_format
 
 
@@ -159,12 +168,22 @@ class Model:
             values = values + block.layers * block.attention.kv_values * kept
         return values * number_format(kv).bytes
 
+    def state_bytes(self, state: AnyFormat | None = None) -> float:
+        """Bytes of the fixed-size state of one sequence, whatever its length: 0 without one.
+
+        State-space layers keep it, the last inputs of their convolutions included. `state` is the
+        number format of all of it; None is as the layers keep it.
+        """
+        mixers = [(b.layers, b.attention) for b in self.blocks]
+        return float(sum(n * m.state_bytes(state) for n, m in mixers if isinstance(m, StateSpace)))
+
     @classmethod
     def from_config(cls, config: str | PathLike[str] | Mapping[str, Any], name: str = "") -> Model:
         """Read a Hugging Face ``config.json`` (a path, or its content as a dict).
 
-        Reads the architectures in `ARCHITECTURES`; keys as transformers writes them, with the
-        same defaults where a file leaves a key out. A multimodal file is read for its text part.
+        Reads the architectures in `ARCHITECTURES` and `HYBRIDS`; keys as transformers writes
+        them, with the same defaults where a file leaves a key out. A multimodal file is read for
+        its text part.
 
         Raises:
             UnknownName: another architecture; it is refused by name, not guessed at.
@@ -176,17 +195,21 @@ class Model:
             raise ValueError(
                 'the config has no "model_type": it names the architecture, for example "llama"'
             )
-        if not isinstance(model_type, str) or model_type not in ARCHITECTURES:
+        if not isinstance(model_type, str) or model_type not in ARCHITECTURES | HYBRIDS:
             raise UnknownName(
                 f"the architecture {model_type!r} is not read here, and not guessed at. "
-                f"Read are: {', '.join(ARCHITECTURES)}"
+                f"Read are: {', '.join(ARCHITECTURES | HYBRIDS)}"
             )
         if not name:
             name = str(keys.get("_name_or_path") or model_type)
+        if model_type in HYBRIDS:
+            return cls(name, **hybrid_shapes(model_type, keys))
         return cls(name, **shapes_from(model_type, keys, ARCHITECTURES[model_type]))
 
     def __repr__(self) -> str:
-        kinds = ", ".join(dict.fromkeys(block.attention.kind for block in self.blocks))
+        kinds = ", ".join(
+            dict.fromkeys(b.attention.kind for b in self.blocks if b.attention != Nothing())
+        )
         active = ""
         if self.active_params != self.params:
             active = f" ({self.active_params / 1e9:.3g}B active)"
@@ -226,10 +249,10 @@ def layer_matrices(model: Model) -> list[tuple[str, int, int]]:
     instance("model", model, Model, 'kl.model("Llama-2-70B")')
     block = model.blocks[0]
     attention, mlp = block.attention, block.mlp
-    if isinstance(attention, LatentAttention) or isinstance(mlp, Experts):
+    if not isinstance(attention, Attention) or not isinstance(mlp, FeedForward):
         raise ValueError(
-            f"the first layer of {model.name} is not made of plain matrices (MLA or experts): "
-            "choose a dense model with multi-head or grouped-query attention"
+            f"the first layer of {model.name} is not made of plain matrices (MLA, a state space or "
+            "experts): choose a dense model with multi-head or grouped-query attention"
         )
     hidden, query = model.hidden, attention.heads * attention.head_dim
     key = attention.kv_heads * attention.head_dim

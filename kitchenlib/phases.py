@@ -4,8 +4,10 @@ Both phases are one forward pass over some new tokens that look back at tokens i
 The pass is kept apart by groups of operators:
 
 ==============  ===============================================================================
-projections     the Q, K, V and O matrices (for MLA: its down- and up-projections)
+projections     the Q, K, V and O matrices (for MLA: its down- and up-projections; for a state
+                space: its projections in and out)
 attention       scores and weighted values against the KV cache, and the traffic of the cache
+state           state-space layers: a token into and out of the state, and the state's traffic
 feed_forward    dense feed-forward matrices, and the shared expert of a mixture
 router          the router of a mixture of experts
 experts         routed experts: FLOPs of those visited, bytes of the expected distinct ones
@@ -18,6 +20,11 @@ all_reduce      what tensor parallelism sends over the interconnect
 Matrix products are counted, elementwise work is not. Causal attention counts the pairs that are
 needed, S(S+1)/2 for a prompt of S tokens. Weights are read once a pass, however many tokens share
 them; notes (the KV cache) are never shared.
+
+The state of a state-space layer is read and written once a pass, however many tokens the pass has;
+where nothing is cached yet it is written only. Its FLOPs are those of the recurrence, token by
+token, which is the least: kernels that read a prompt in chunks calculate more, and a scan runs
+below the peak of the matrix cores.
 """
 
 from __future__ import annotations
@@ -27,9 +34,21 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kitchenlib.experts import expected_distinct
+from kitchenlib.experts import expected_distinct, experts_touched_by, routing_chances
 from kitchenlib.inputs import Number, broadcastable, count, instance, wrong
-from kitchenlib.layers import Block, Experts, FeedForward
+from kitchenlib.layers import (
+    Attention,
+    Block,
+    Experts,
+    FeedForward,
+    LatentAttention,
+    Mamba1,
+    Mamba2,
+    Mixer,
+    Nothing,
+    StateSpace,
+    kv_share,
+)
 from kitchenlib.models import Model
 from kitchenlib.precision import AnyFormat, Format, number_format
 from kitchenlib.roofline import Part, Work, rates_of
@@ -252,29 +271,46 @@ def _forward(
 
 def _layer(block: Block, hidden: int, run: _Pass) -> dict[str, Part]:
     """The parts of one layer of `block`."""
-    attention, mlp, n = block.attention, block.mlp, run.chips
-    check_division(attention.heads, attention.kv_heads, n)
-    share = kv_share(attention.kv_heads, n)
-    projections = (
-        attention.head_weights(hidden) / n
-        + attention.kv_weights(hidden) * share
-        + attention.shared_weights(hidden)
-    )
-    parts = {
-        "projections": run.product("projections", projections, run.tokens),
-        "attention": _attention(block, run, share),
-    }
-    dense = mlp if isinstance(mlp, FeedForward) else mlp.shared
-    if dense is not None:
+    mlp, n = block.mlp, run.chips
+    parts = _mixer(block, hidden, run)
+    dense = mlp.shared if isinstance(mlp, Experts) else mlp
+    if isinstance(dense, FeedForward):
         parts["feed_forward"] = run.product("feed_forward", dense.weights(hidden) / n, run.tokens)
     if isinstance(mlp, Experts):
         parts["router"] = run.product("router", hidden * mlp.number, run.tokens)
         parts["experts"] = _experts(mlp, hidden, run)
     if isinstance(n, np.ndarray) or n > 1:
-        reduces = 1 if block.parallel else 2
-        data = reduces * run.tokens * hidden * _ACTIVATION_BYTES
+        data = _reduced_values(block, hidden) * run.tokens * _ACTIVATION_BYTES
         parts["all_reduce"] = Part(link_bytes=_ALL_REDUCE_SENDS * (n - 1) / n * data)
     return parts
+
+
+def _mixer(block: Block, hidden: int, run: _Pass) -> dict[str, Part]:
+    """The half of a layer that looks back: attention or a state space."""
+    mixer, n = block.attention, run.chips
+    check_division(mixer, n)
+    if isinstance(mixer, Nothing):
+        return {}
+    share = kv_share(mixer.kv_heads, n)
+    projections = (
+        mixer.head_weights(hidden) / n
+        + mixer.kv_weights(hidden) * share
+        + mixer.shared_weights(hidden)
+    )
+    look_back = (
+        {"state": _state(mixer, run)}
+        if isinstance(mixer, StateSpace)
+        else {"attention": _attention(mixer, run, share)}
+    )
+    return {"projections": run.product("projections", projections, run.tokens)} | look_back
+
+
+def _reduced_values(block: Block, hidden: int) -> int:
+    """Values per token that all chips add up: a row after each half of the layer."""
+    mixer, mlp = block.attention, block.mlp
+    halves = [half for half in (mixer, mlp) if not isinstance(half, Nothing)]
+    rows = 1 if block.parallel else len(halves)
+    return rows * hidden + (mixer.inner_reduce if isinstance(mixer, StateSpace) else 0)
 
 
 def _experts(mlp: Experts, hidden: int, run: _Pass) -> Part:
@@ -282,13 +318,25 @@ def _experts(mlp: Experts, hidden: int, run: _Pass) -> Part:
     matrix = mlp.each.weights(hidden) / run.chips
     one = run.product("experts", matrix, mlp.per_token * run.tokens)
     biases = mlp.each.vectors * run.weights.bytes_of("expert_biases")
-    touched = expected_distinct(mlp.number, mlp.per_token, run.tokens)
+    if mlp.skew:
+        chances = routing_chances(mlp.number, mlp.per_token, mlp.skew)
+        touched = experts_touched_by(chances, run.tokens)
+    else:
+        touched = expected_distinct(mlp.number, mlp.per_token, run.tokens)
     return one._replace(weight_bytes=touched * (one.weight_bytes + biases))
 
 
-def _attention(block: Block, run: _Pass, share: Number) -> Part:
+def _state(mixer: StateSpace, run: _Pass) -> Part:
+    """Each token goes into the state and out of it; each sequence's state is read and written."""
+    flops = mixer.state_flops(run.chips) * run.tokens
+    written = sum(g.sequences for g in run.groups)
+    read = sum(g.sequences * _smaller(g.before, 1) for g in run.groups)  # not where it is empty
+    moved = mixer.state_bytes(chips=run.chips) * (written + read)
+    return Part(flops, rates=_cache_rates(run), state_bytes=moved)
+
+
+def _attention(attention: Attention | LatentAttention, run: _Pass, share: Number) -> Part:
     """Query-key pairs are calculated; cached rows are read, new rows written."""
-    attention = block.attention
     window = attention.window
     row = attention.kv_values * run.kv.bytes * share
     flops: Number = 0.0
@@ -299,8 +347,12 @@ def _attention(block: Block, run: _Pass, share: Number) -> Part:
             each = each + group.before * attention.flops_per_cached_row
         flops = flops + group.sequences * each / run.chips
         moved = moved + group.sequences * _rows_moved(group, window) * row
-    rates = ("fp32", "bf16") if run.rates[0] == "fp32" else ("bf16",)
-    return Part(flops, kv_bytes=moved, rates=rates)
+    return Part(flops, kv_bytes=moved, rates=_cache_rates(run))
+
+
+def _cache_rates(run: _Pass) -> tuple[str, ...]:
+    """Caches and states are multiplied in 16 bit, whatever the weights are multiplied in."""
+    return ("fp32", "bf16") if run.rates[0] == "fp32" else ("bf16",)
 
 
 def _pairs(group: _Group, window: int | None) -> Number:
@@ -331,21 +383,29 @@ def _larger(a: Number, b: int) -> Number:
     return np.maximum(a, b) if isinstance(a, np.ndarray) else max(a, b)
 
 
-def kv_share(kv_heads: int, n: Number) -> Number:
-    """The share of the KV heads on one chip: 1/n, but never less than one head."""
-    if isinstance(n, np.ndarray):
-        return np.maximum(1 / n, 1 / kv_heads)
-    return max(1 / n, 1 / kv_heads)
-
-
-def check_division(heads: int, kv_heads: int, n: Number) -> None:
+def check_division(mixer: Mixer, n: Number) -> None:
+    """Raise a ``ValueError`` unless heads, and KV heads or groups, divide over `n` chips."""
+    if isinstance(mixer, Nothing):
+        return
+    heads, kv_heads = mixer.heads, mixer.kv_heads
     uneven = np.not_equal(np.mod(heads, n), 0)
     uneven |= np.not_equal(np.mod(kv_heads, n), 0) & np.not_equal(np.mod(n, kv_heads), 0)
     if np.any(uneven):
-        raise ValueError(
-            f"chips = {n} will not do: {heads} query heads and {kv_heads} key/value heads must "
-            "divide over the chips (KV heads are copied where there are more chips)"
+        raise ValueError(f"chips = {n} will not do: {_dividing(mixer)}")
+
+
+def _dividing(mixer: Mixer) -> str:
+    if isinstance(mixer, Mamba1):
+        return f"{mixer.heads} channels of a state space must divide over the chips"
+    if isinstance(mixer, Mamba2):
+        return (
+            f"{mixer.heads} heads and {mixer.kv_heads} groups of a state space must divide over "
+            "the chips (groups are copied where there are more chips)"
         )
+    return (
+        f"{mixer.heads} query heads and {mixer.kv_heads} key/value heads must divide over the "
+        "chips (KV heads are copied where there are more chips)"
+    )
 
 
 def _plus(total: Part, part: Part, layers: int) -> Part:
@@ -356,4 +416,5 @@ def _plus(total: Part, part: Part, layers: int) -> Part:
         total.kv_bytes + layers * part.kv_bytes,
         total.link_bytes + layers * part.link_bytes,
         part.rates,
+        total.state_bytes + layers * part.state_bytes,
     )

@@ -43,6 +43,7 @@ class Part(NamedTuple):
         kv_bytes: bytes of KV cache read and written.
         link_bytes: bytes sent to other chips.
         rates: the peaks it multiplies at, best first; the first that a chip has is used.
+        state_bytes: bytes of the states of state-space layers read and written.
     """
 
     flops: Number = 0.0
@@ -50,11 +51,12 @@ class Part(NamedTuple):
     kv_bytes: Number = 0.0
     link_bytes: Number = 0.0
     rates: tuple[str, ...] = ("bf16",)
+    state_bytes: Number = 0.0
 
     @property
     def bytes(self) -> Number:
         """Bytes between memory and cores."""
-        return self.weight_bytes + self.kv_bytes
+        return self.weight_bytes + self.kv_bytes + self.state_bytes
 
     @property
     def intensity(self) -> Number:
@@ -87,7 +89,7 @@ class Work:
 
     @property
     def bytes(self) -> Number:
-        """Bytes between memory and cores: weights and KV cache."""
+        """Bytes between memory and cores: weights, KV cache and states."""
         return _sum(part.bytes for part in self.parts.values())
 
     @property
@@ -99,6 +101,11 @@ class Work:
     def kv_bytes(self) -> Number:
         """Bytes of KV cache that the pass reads and writes."""
         return _sum(part.kv_bytes for part in self.parts.values())
+
+    @property
+    def state_bytes(self) -> Number:
+        """Bytes of the states of state-space layers that the pass reads and writes."""
+        return _sum(part.state_bytes for part in self.parts.values())
 
     @property
     def link_bytes(self) -> Number:

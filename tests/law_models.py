@@ -10,7 +10,17 @@ import hypothesis.strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
 import kitchenlib as kl
-from kitchenlib import Attention, Block, Chip, Experts, FeedForward, LatentAttention, Model
+from kitchenlib import (
+    Attention,
+    Block,
+    Chip,
+    Experts,
+    FeedForward,
+    LatentAttention,
+    Mamba1,
+    Mamba2,
+    Model,
+)
 
 DATA = Path(__file__).parent / "data"
 
@@ -54,8 +64,13 @@ def doubled(model: Model) -> Model:
 
 
 @st.composite
-def _attentions(draw: DrawFn) -> Attention | LatentAttention:
-    if draw(st.integers(0, 3)) == 0:
+def _mixers(draw: DrawFn) -> Attention | LatentAttention | Mamba1 | Mamba2:
+    kind = draw(st.integers(0, 5))
+    if kind == 1:
+        return Mamba1(inner=draw(st.sampled_from([8, 96])), state=16, rank=4)
+    if kind == 2:
+        return Mamba2(heads=8, head_dim=16, state=32, groups=draw(st.sampled_from([1, 2, 8])))
+    if kind == 0:
         return LatentAttention(
             heads=draw(st.sampled_from([4, 8])),
             q_rank=draw(st.sampled_from([None, 24])),
@@ -87,11 +102,11 @@ def _mlps(draw: DrawFn) -> FeedForward | Experts:
 
 
 def any_model() -> SearchStrategy[Model]:
-    """Made-up models: one to three kinds of layers, each of any attention and feed-forward."""
+    """Made-up models: one to three kinds of layers, each of any mixer and feed-forward."""
     block = st.builds(
         Block,
         layers=st.integers(1, 40),
-        attention=_attentions(),
+        attention=_mixers(),
         mlp=_mlps(),
         norms=st.sampled_from([0, 128]),
         parallel=st.booleans(),

@@ -11,6 +11,7 @@ import pytest
 import kitchenlib as kl
 from kitchenlib import Attention, Experts, FeedForward, LatentAttention, Model, data
 from kitchenlib.configs import ARCHITECTURES
+from kitchenlib.hybrids import HYBRIDS
 from kitchenlib.inputs import UnknownName
 
 FILES = sorted((data.FOLDER / "configs").glob("*.json"))
@@ -56,7 +57,10 @@ def test_reading_changes_nothing_in_the_dict() -> None:
 
 
 def test_every_architecture_has_a_shipped_file() -> None:
-    assert {json.loads(path.read_text())["model_type"] for path in FILES} == set(ARCHITECTURES)
+    assert {json.loads(path.read_text())["model_type"] for path in FILES} == {
+        *ARCHITECTURES,
+        *HYBRIDS,
+    }
 
 
 def test_a_model_is_named_after_its_repository_or_its_architecture() -> None:
@@ -236,6 +240,7 @@ def test_embeddings_are_tied_by_default_where_transformers_ties_them() -> None:
         "Falcon-7B",
         "Gemma-2-9B",
         "Gemma-3-27B",
+        "Mamba-2.8B",
     }
 
 
@@ -277,13 +282,13 @@ def test_biases_are_counted_where_the_file_says_so() -> None:
 
 
 @pytest.mark.parametrize(
-    "model_type", ["mamba2", "jamba", "deepseek_v2", "llama4", "gpt2", "qwen3_next", "RefinedWeb"]
+    "model_type", ["rwkv", "zamba2", "deepseek_v2", "llama4", "gpt2", "qwen3_next", "RefinedWeb"]
 )
 def test_another_architecture_is_refused_by_name(model_type: str) -> None:
     config = shipped("Llama-2-70B") | {"model_type": model_type}
     with pytest.raises(UnknownName, match=f"'{model_type}' is not read here") as caught:
         Model.from_config(config)
-    assert all(known in str(caught.value) for known in ARCHITECTURES)
+    assert all(known in str(caught.value) for known in ARCHITECTURES | HYBRIDS)
 
 
 @pytest.mark.parametrize("model_type", [["llama"], 3, {}, ""])

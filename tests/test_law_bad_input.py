@@ -16,9 +16,20 @@ import numpy as np
 import pytest
 
 import kitchenlib as kl
-from kitchenlib import Attention, Block, Chip, Experts, FeedForward, LatentAttention, Model
+from kitchenlib import (
+    Attention,
+    Block,
+    Chip,
+    Experts,
+    FeedForward,
+    LatentAttention,
+    Mamba1,
+    Mamba2,
+    Model,
+    Nothing,
+)
 from kitchenlib.inputs import UnknownName
-from tests.law_models import H100, MODELS
+from tests.law_models import H100, MODELS, made_up
 
 LLAMA = kl.model("Llama-2-70B")
 STEP = kl.decode_step(LLAMA, 4096)
@@ -479,6 +490,11 @@ CALLS: list[tuple[Callable[..., Any], dict[str, Any], dict[str, Argument]]] = [
     ),
     (LLAMA.kv_bytes_per_token, {}, {"kv": WEIGHTS}),
     (LLAMA.weight_bytes, {}, {"weights": WEIGHTS}),
+    (
+        made_up(Block(1, Mamba2(4, 16, 8), Nothing(), norms=64)).state_bytes,
+        {"state": "fp32"},
+        {"state": Argument([n for n in NO_NAME if n is not None], "no number format is called")},
+    ),
     (LLAMA.streamed_weight_bytes, {}, {"weights": WEIGHTS}),
     (H100.peak, {}, {"rate": Argument(NO_NAME, "rate")}),
     (H100.ridge, {}, {"rate": Argument(NO_NAME, "rate")}),
@@ -527,6 +543,61 @@ CALLS: list[tuple[Callable[..., Any], dict[str, Any], dict[str, Argument]]] = [
         },
     ),
     (
+        Mamba1,
+        {"inner": 8, "state": 4, "rank": 2},
+        {
+            "inner": size("inner", "channels", 0, [8]),
+            "state": size("state", "values per channel", 0),
+            "rank": size("rank", "values", 0),
+            "conv": size("conv", "tokens", 0),
+            "biases": size("biases", "parameters"),
+            "state_format": WEIGHTS,
+        },
+    ),
+    (
+        Mamba2,
+        {"heads": 8, "head_dim": 4, "state": 4, "groups": 2},
+        {
+            "heads": size("heads", "heads", 0, 9, [8]),
+            "head_dim": size("head_dim", "channels per head", 0),
+            "state": size("state", "values per channel", 0),
+            "groups": size("groups", "groups", 0, 3, 16),
+            "conv": size("conv", "tokens", 0),
+            "biases": size("biases", "parameters"),
+            "state_format": WEIGHTS,
+        },
+    ),
+    (Nothing, {}, {}),
+    (
+        kl.most_experts_touched,
+        {"experts": 8, "per_token": 2, "tokens": 4},
+        {
+            "experts": size("(experts|per_token)", "experts", 0, 1),
+            "per_token": size("per_token", "experts", 0, 9),
+            "tokens": size("tokens", "tokens", 0),
+        },
+    ),
+    (
+        kl.routing_chances,
+        {"experts": 8, "per_token": 2},
+        {
+            "experts": size("(experts|per_token)", "experts", 0, 1, [8]),
+            "per_token": size("per_token", "experts", 0, 9, [2]),
+            "skew": number("skew", "powers of the rank", 21, [1.0]),
+        },
+    ),
+    (
+        kl.experts_touched_by,
+        {"chances": [0.5, 0.5], "tokens": 4},
+        {
+            "chances": Argument(
+                [*NO_NUMBER, 0.5, 1.5, [0.5, 2], [[0.5], [0.5]]],
+                "(?s)chances.*for each expert, from 0 to 1",
+            ),
+            "tokens": size("tokens", "tokens", 0),
+        },
+    ),
+    (
         FeedForward,
         {"width": 8},
         {
@@ -544,6 +615,7 @@ CALLS: list[tuple[Callable[..., Any], dict[str, Any], dict[str, Argument]]] = [
             "each": Argument([None, 64, "64", (64, 3)], "each = .*give a FeedForward"),
             "shared": Argument([64, "64", (64, 3)], "shared = .*give a FeedForward"),
             "vectors": size("vectors", "parameters"),
+            "skew": number("skew", "powers of the rank", 21, [1.0]),
         },
     ),
     (
@@ -637,6 +709,7 @@ def test_no_argument_is_forgotten(function: Callable[..., Any], tried: dict[str,
 def test_no_public_name_is_forgotten() -> None:
     tried = {function.__name__ for function, *_ in CALLS}
     no_input = {"Format", "Part", "Work", "UnknownName", "units", "chips", "models", "formats"}
+    no_input |= {"retrieval", "senses"}  # modules, with tests of their own
     no_input |= {"efficiencies", "ChipHour", "SheetPrice"}  # rows that the library reads
     no_input |= {"sheet_price", "sheet_prices", "chip_hour", "chip_hours"}  # in test_prices.py
     assert set(kl.__all__) == (tried & set(kl.__all__)) | no_input
@@ -673,6 +746,21 @@ def test_the_last_token_of_a_prompt_is_never_cached() -> None:
 def test_heads_divide_over_the_chips(chips: Any) -> None:
     with pytest.raises(ValueError, match=r"chips = .*64 query heads and 8 key/value heads"):
         kl.decode_step(LLAMA, 10, chips=chips)
+
+
+def test_state_spaces_divide_over_the_chips_too() -> None:
+    channels = made_up(Block(1, Mamba1(8, 4, 2), WIDE, norms=0))
+    with pytest.raises(ValueError, match=r"chips = 3.*8 channels of a state space must divide"):
+        kl.decode_step(channels, 1, chips=3)
+    groups = made_up(Block(1, Mamba2(12, 4, 4, groups=3), WIDE, norms=0))
+    with pytest.raises(ValueError, match=r"chips = 4.*12 heads and 3 groups of a state space"):
+        kl.decode_step(groups, 1, chips=4)
+    assert kl.decode_step(groups, 1, chips=6).flops > 0
+
+
+def test_a_layer_has_one_half_at_least() -> None:
+    with pytest.raises(ValueError, match=r"one half at least: give attention, mlp or both"):
+        Block(1, Nothing(), Nothing(), norms=0)
 
 
 def test_kv_heads_divide_over_the_chips_or_are_copied_evenly() -> None:

@@ -20,7 +20,7 @@ batches = st.integers(1, 500)
 
 def assert_same_work(one: Work, other: Work) -> None:
     for name in one.parts.keys() | other.parts.keys():
-        for kind in ("flops", "weight_bytes", "kv_bytes", "link_bytes"):
+        for kind in ("flops", "weight_bytes", "kv_bytes", "state_bytes", "link_bytes"):
             found, expected = (getattr(w.parts[name], kind) for w in (one, other))
             assert found == pytest.approx(expected, rel=1e-12), (name, kind)
 

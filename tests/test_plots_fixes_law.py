@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from matplotlib.patches import Rectangle
@@ -270,12 +271,23 @@ def test_company_that_cannot_be_is_refused(arguments, message):
 
 def test_a_clipboard_for_every_head_gives_back_what_sharing_saves():
     for model in kl.models():
-        if model.name == MIXTURE.name:
+        if model.name == MIXTURE.name or not model.kv_bytes_per_token():
             continue
         kept = model.kv_bytes_per_token() / unshared(model).kv_bytes_per_token()
         assert saved(model) == pytest.approx(1 - kept)
     assert saved(LLAMA) == 0.875
     assert saved(SMOL) == pytest.approx(2 / 3)
+
+
+def test_layers_without_notes_have_nothing_to_share():
+    stateful = kl.Block(3, kl.Mamba2(8, 16, 32), kl.Nothing(), norms=64)
+    (block,) = LLAMA.blocks
+    hybrid = replace(LLAMA, blocks=(stateful, block))
+    assert saved(hybrid) == saved(LLAMA)
+    assert unshared(hybrid).blocks == (stateful, *unshared(LLAMA).blocks)
+    pure = replace(LLAMA, name="pure", blocks=(stateful,))
+    with pytest.raises(ValueError, match="pure keeps no notes: give a model with attention"):
+        saved(pure)
 
 
 def test_a_latent_row_saves_against_the_keys_and_values_it_expands_to():

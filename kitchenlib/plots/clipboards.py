@@ -13,7 +13,7 @@ from matplotlib.path import Path
 from kitchenlib.chips import Chip
 from kitchenlib.chips import chip as chip_called
 from kitchenlib.inputs import dimension, instance, wrong
-from kitchenlib.layers import Attention, LatentAttention
+from kitchenlib.layers import Attention, LatentAttention, Mixer
 from kitchenlib.models import Model
 from kitchenlib.models import model as model_called
 from kitchenlib.plots import scenery
@@ -83,8 +83,9 @@ def _with_boards(model: Model, boards: int | None) -> Model:
                 f"{model.name} caches one latent row for all heads (MLA): give a model with "
                 "key/value heads, for example Llama-2-70B"
             )
-        kept = replace(attention, kv_heads=boards or attention.heads)
-        blocks.append(replace(block, attention=kept))
+        if isinstance(attention, Attention):  # else a layer without notes: nothing to share
+            attention = replace(attention, kv_heads=boards or attention.heads)
+        blocks.append(replace(block, attention=attention))
     return replace(model, blocks=tuple(blocks))
 
 
@@ -96,15 +97,17 @@ def saved(model: Model) -> float:
     instance("model", model, Model, 'kl.model("Llama-2-70B")')
     kept = sum(block.layers * block.attention.kv_values for block in model.blocks)
     whole = sum(block.layers * _own_values(block.attention) for block in model.blocks)
+    if not whole:
+        raise ValueError(f"{model.name} keeps no notes: give a model with attention layers")
     return 1 - kept / whole
 
 
-def _own_values(attention: Attention | LatentAttention) -> int:
+def _own_values(attention: Mixer) -> int:
     """Values a token would add to a layer's notes if every query head kept its own."""
     if isinstance(attention, LatentAttention):
         each = attention.nope_dim + attention.rope_dim + attention.value_dim
         return attention.heads * each
-    return 2 * attention.heads * attention.head_dim
+    return 2 * attention.heads * attention.head_dim if isinstance(attention, Attention) else 0
 
 
 class _Desk(NamedTuple):

@@ -1,4 +1,4 @@
-"""What fits: weights and notes in the memory of each chip, and the largest batch.
+"""What fits: weights, notes and states in the memory of each chip, and the largest batch.
 
 Memory is per chip; sizes may be arrays.
 """
@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from kitchenlib.chips import Chip
 from kitchenlib.inputs import Number, broadcastable, count, instance, share, wrong
-from kitchenlib.layers import Block
+from kitchenlib.layers import Block, StateSpace, kv_share
 from kitchenlib.models import Model
-from kitchenlib.phases import check_division, kv_share
+from kitchenlib.phases import check_division
 from kitchenlib.precision import AnyFormat, number_format
 from kitchenlib.units import human
 
@@ -29,6 +29,8 @@ def memory_needed(
 ) -> Number:
     """Bytes that **each** of the chips must hold: its share of the weights and of every cache.
 
+    A sequence of a state-space model has a state besides, or instead, whatever its length.
+
     Args:
         context: tokens in the cache of each of `batch` sequences.
         chips: tensor-parallel chips. Norms and routers are copied to all; so are KV heads (their
@@ -36,7 +38,7 @@ def memory_needed(
     """
     guests = count("batch", batch, "sequences")
     n = count("chips", chips, "chips")
-    notes = _kv_bytes(model, context, kv, n)
+    notes = _kept_bytes(model, context, kv, n)
     broadcastable(batch=guests, context=notes, chips=n)
     return _weight_bytes(model, weights, n) + guests * notes
 
@@ -68,7 +70,7 @@ def max_batch(
 ) -> Number:
     """The most sequences of `context` tokens that fit; 0 where not even the weights do."""
     n = count("chips", chips, "chips")
-    notes = _kv_bytes(model, count("context", context, "tokens"), kv, n)
+    notes = _kept_bytes(model, count("context", context, "tokens"), kv, n)
     broadcastable(context=notes, chips=n)
     left = _available(chip, usable) - _weight_bytes(model, weights, n)
     most = np.maximum(np.floor(left / notes), 0)
@@ -125,15 +127,17 @@ def _copied_weights(block: Block, hidden: int, n: Number) -> Number:
     return block.layers * (kv_extra + attention.shared_weights(hidden) * (1 - 1 / n))
 
 
-def _kv_bytes(model: Model, context: ArrayLike, kv: AnyFormat, n: Number) -> Number:
-    """One chip's share of the cache of one sequence."""
+def _kept_bytes(model: Model, context: ArrayLike, kv: AnyFormat, n: Number) -> Number:
+    """One chip's share of what one sequence keeps: its cache, and its state where it has one."""
     instance("model", model, Model, 'kl.model("Llama-2-70B")')
     tokens = count("context", context, "tokens", least=0)
     total: Number = 0.0
     for block in model.blocks:
         attention = block.attention
-        check_division(attention.heads, attention.kv_heads, n)
+        check_division(attention, n)
         kept = tokens if attention.window is None else np.minimum(tokens, attention.window)
-        row = block.layers * attention.kv_values * kv_share(attention.kv_heads, n)
-        total = total + row * kept
-    return total * number_format(kv).bytes
+        row = attention.kv_values * kv_share(attention.kv_heads, n) * number_format(kv).bytes
+        total = total + block.layers * row * kept
+        if isinstance(attention, StateSpace):
+            total = total + block.layers * attention.state_bytes(chips=n)
+    return total

@@ -1,0 +1,82 @@
+"""Pictures and sound as tokens, against the published counts of each family."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kitchenlib.inputs import UnknownName
+from kitchenlib.senses import audio_tokens, image_tokens
+
+
+@pytest.mark.parametrize(
+    ("family", "tokens"), [("LLaVA-1.5", 576), ("LLaVA-1.6", 2880), ("Gemma-3", 256)]
+)
+def test_some_families_bring_every_picture_to_one_size(family: str, tokens: int) -> None:
+    assert image_tokens(family, 336, 336) == image_tokens(family, 4000, 100) == tokens
+
+
+def resized(height: int, width: int, most: int = 28 * 28 * 1280, least: int = 56 * 56) -> int:
+    """Qwen2-VL's rule, step by step in pixels."""
+    tall, wide = round(height / 28) * 28, round(width / 28) * 28
+    if tall * wide > most:
+        beta = math.sqrt(height * width / most)
+        tall, wide = (max(28, math.floor(side / beta / 28) * 28) for side in (height, width))
+    elif tall * wide < least:
+        beta = math.sqrt(least / (height * width))
+        tall, wide = (math.ceil(side * beta / 28) * 28 for side in (height, width))
+    return tall * wide // 28**2
+
+
+@pytest.mark.parametrize("sides", [(224, 224), (640, 480), (1920, 1080), (4000, 3000), (30, 20)])
+def test_others_give_a_larger_picture_more_tokens_up_to_a_limit(sides: tuple[int, int]) -> None:
+    width, height = sides
+    assert image_tokens("Qwen2-VL", width, height) == resized(height, width)
+
+
+@given(st.integers(20, 5000), st.integers(20, 5000))
+def test_a_picture_of_any_size_stays_within_the_limit(width: int, height: int) -> None:
+    assert 1 <= image_tokens("Qwen2-VL", width, height) <= 1280
+
+
+def test_a_picture_of_640_by_480_is_23_by_17_tokens() -> None:
+    assert image_tokens("Qwen2-VL", 640, 480) == 23 * 17
+
+
+def test_half_a_minute_of_sound() -> None:
+    assert audio_tokens("Whisper", 30) == 1500
+    assert audio_tokens("Voxtral", 30) == 375
+    assert audio_tokens("Voxtral", 1) == 375  # the window is filled up with silence
+    assert audio_tokens("Voxtral", 31) == 750
+
+
+def test_sizes_may_be_arrays() -> None:
+    widths, heights = np.array([224, 640])[:, None], np.array([224, 480])
+    found = image_tokens("Qwen2-VL", widths, heights)
+    expected = [[image_tokens("Qwen2-VL", w, h) for h in (224, 480)] for w in (224, 640)]
+    assert found == pytest.approx(np.array(expected))
+    assert image_tokens("Gemma-3", widths, heights) == pytest.approx(np.full((2, 2), 256))
+    assert audio_tokens("Whisper", [1, 60]) == pytest.approx(np.array([1500, 3000]))
+
+
+@pytest.mark.parametrize("bad", [0, -1, 0.5, None, "8", float("nan")])
+def test_a_picture_is_whole_pixels_and_a_clip_seconds(bad: Any) -> None:
+    with pytest.raises(ValueError, match=r"width .*whole number of pixels"):
+        image_tokens("Gemma-3", bad, 100)
+    with pytest.raises(ValueError, match=r"height .*whole number of pixels"):
+        image_tokens("Gemma-3", 100, bad)
+    if bad != 0.5:
+        with pytest.raises(ValueError, match=r"seconds .*number of seconds"):
+            audio_tokens("Whisper", bad)
+
+
+def test_an_unknown_family_lists_those_known() -> None:
+    with pytest.raises(UnknownName, match=r"family of models that see .*LLaVA-1.5"):
+        image_tokens("GPT-2", 10, 10)
+    with pytest.raises(UnknownName, match=r"family of models that hear .*Whisper"):
+        audio_tokens("GPT-2", 10)
