@@ -438,3 +438,10 @@ def test_every_chip_and_every_model_can_be_explored(phase):
     for form in kl.formats():
         stage.show(Setting(weights=form.name, phase=phase))
     assert stage.picture.alt
+
+
+def test_a_state_takes_room_beside_the_notes():
+    """Mamba2-2.7B has no notes; each guest has a state, however long the conversation."""
+    small, long = (Setting(model="Mamba2-2.7B", batch=32, tokens=n) for n in (512, 131_072))
+    assert small.memory == long.memory
+    assert small.memory[1] == 32 * kl.model("Mamba2-2.7B").state_bytes()

@@ -87,9 +87,10 @@ class Setting(NamedTuple):
 
     @property
     def memory(self) -> tuple[float, float]:
-        """Bytes of weights and of notes that must sit in memory."""
+        """Bytes of weights and of notes (the states of a hybrid among them) that must fit."""
         of, kept = model(self.model), self.tokens + (self.phase == "decode")
-        return of.weight_bytes(self.weights), self.batch * float(of.kv_bytes(kept, self.kv))
+        notes = float(of.kv_bytes(kept, self.kv)) + float(of.state_bytes())
+        return of.weight_bytes(self.weights), self.batch * notes
 
     def facts(self) -> dict[str, str]:
         """The numbers of the pass, in words: name -> value with its unit."""
