@@ -279,8 +279,20 @@ plots.guesses_measured(runs)
 
 # %% [markdown]
 # (The correction corrects nothing, by the way: this small model copies every mistake, and copying is easily guessed.)
-# Where guesses are wrong, you lose on your machine: its ridge is low, so the chef has no time to spare, and checking
-# six tokens takes him longer than one.
+# And the law, with your machine's two numbers and the share of guesses that were right?
+
+# %% tags=["nbval-ignore-output"]
+for name, guessed, plain in runs:
+    turn = kl.speculate(shape, None, guessed.prompt, drafted=5, weights="fp32", kv="fp32")
+    if guessed.acceptance >= 0:  # something was guessed
+        law = turn.speedup(mine, guessed.acceptance)
+        print(f"{name:13} {guessed.acceptance:.0%} right: law × {law:.1f}", end="")
+        print(f", measured × {plain.tpot / guessed.tpot:.2f}")
+
+# %% [markdown]
+# By the law six tokens are checked in the time of one, and a looked-up guess costs nothing, so you could not lose. But
+# a few rows at a time are what programs for matrices do worst (you saw it with two to four guests), and the text has to
+# repeat itself before anything can be looked up.
 #
 # **The trap.** *More guesses are better.* DeepSeek-R1 was measured with one to five of them. If each were right with
 # 92%, like the first, how many tokens would five bring?
