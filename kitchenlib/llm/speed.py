@@ -23,6 +23,7 @@ from kitchenlib.units import FLOP_PER_MULTIPLY_ADD, KiB, human
 
 BATCHES = (1, 2, 4, 8, 16, 32, 64)  # sequences
 _CONTEXT = 64  # tokens noted before the decode step that is timed
+_SMALL = 8  # sequences: with fewer of them a step is short, and easily disturbed
 _TALL, _WIDE = 16384, 8192  # the yardsticks: a matrix as heavy as all the weights together,
 _SQUARE = 3072  # and one that takes as long to multiply as a few hundred tokens
 
@@ -126,7 +127,8 @@ def batch_steps(
         smol: the model; its stand-in is as fast.
         batches: sequences that share a step.
         context: tokens noted for each before the step.
-        tries: steps of each batch.
+        tries: steps of each batch; of small ones up to 8 times as many, since they are short, and
+            everything is held against the first.
     """
     instance("smol", smol, LLM, "llm.load()")
     dimension("tries", tries, "steps")
@@ -145,7 +147,7 @@ def _batch_step(smol: LLM, batch: int, context: int, tries: int) -> BatchStep:
         cache.lengths = [context] * batch
         smol.decode_step([0] * batch, cache)
 
-    (seconds,) = _best(tries, step)
+    (seconds,) = _best(tries * max(_SMALL // batch, 1), step)
     return BatchStep(batch, context, seconds)
 
 
