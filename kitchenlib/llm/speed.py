@@ -24,8 +24,8 @@ from kitchenlib.units import FLOP_PER_MULTIPLY_ADD, KiB, human
 BATCHES = (1, 2, 4, 8, 16, 32, 64)  # sequences
 _CONTEXT = 64  # tokens noted before the decode step that is timed
 _SMALL = 8  # sequences: with fewer of them a step is short, and easily disturbed
-_TALL, _WIDE = 16384, 8192  # the yardsticks: a matrix as heavy as all the weights together,
-_SQUARE = 3072  # and one that takes as long to multiply as a few hundred tokens
+_TALL, _WIDE = 8192, 8192  # the yardsticks: a matrix half as heavy as all the weights together,
+_SQUARE = 2048  # and one that takes as long to multiply as a prompt of some sixty tokens
 
 
 class Speed(NamedTuple):

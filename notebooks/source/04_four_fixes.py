@@ -109,7 +109,7 @@ for name in ("M0797", "M0799", "M0810", "M0819"):
 # go on to the picture: random weights have no taste.)
 
 # %%
-story = smol.tokenize(llm.market_day())[:128]
+story = smol.tokenize(llm.market_day())[:64]
 
 for name, model in (("as it is", smol), ("4 bits, groups of 32", smol.rounded(4, 32))):
     print(f"{name:22} {llm.perplexity(model, story):6.2f}")
@@ -170,7 +170,7 @@ for notes in (512, 4096, 32768):
 speed = llm.measure(smol, prompt=64, tries=2)
 mine = kl.Chip("my machine", bandwidth=speed.stream, peaks={"fp32": speed.multiply})
 
-steps = llm.batch_steps(smol, batches=(1, 2, 4, 8, 16, 32, 64), tries=1)
+steps = llm.batch_steps(smol, batches=(1, 2, 4, 8, 16, 64), tries=1)
 law = [kl.decode_step(shape, s.context, s.batch, **formats).time(mine) for s in steps]
 
 print(f"the law's ridge is at about {2 * mine.ridge('fp32'):.0f} guests")
@@ -215,7 +215,7 @@ for name, model in (("3 clipboards", smol), ("9 clipboards", mha)):
     print(f"{name}: {cache.bytes:,} bytes for {len(ids)} tokens")
 
 print("by the formula:", f"{shape.kv_bytes(len(ids), 'fp32'):,.0f}")
-print("same words:", [*smol.write(ids, 12)] == [*mha.write(ids, 12)])
+print("same words:", [*smol.write(ids, 6)] == [*mha.write(ids, 6)])
 
 # %% [markdown]
 # **The trap.** *GQA makes replies faster.* For one guest, hardly: with 2,048 tokens the lighter notes save 3%, and
@@ -266,7 +266,7 @@ prompts = {
     "a correction": "Correct the spelling: The cheff cuts the onyons and the carots for the soop.",
     "an answer": "Tell me how bread is made.",
 }
-how = {"tokens": 12, "tries": 2}
+how = {"tokens": 10, "tries": 2}
 runs = [
     (name, smol.speculate(text, **how), smol.speculate(text, **how, drafted=0))
     for name, text in prompts.items()
