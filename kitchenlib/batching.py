@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kitchenlib.chips import Chip
-from kitchenlib.inputs import MOST, Number, broadcastable, count, positive
+from kitchenlib.inputs import MOST, Number, broadcastable, count, positive, whole
 from kitchenlib.models import Model
 from kitchenlib.phases import decode_step
 from kitchenlib.precision import AnyFormat
@@ -41,7 +41,7 @@ class BatchLimits(NamedTuple):
     @property
     def batch(self) -> Number:
         """The least of the three."""
-        return _whole(np.min(np.broadcast_arrays(*self), axis=0))
+        return whole(np.min(np.broadcast_arrays(*self), axis=0))
 
     @property
     def first(self) -> str | NDArray[np.str_]:
@@ -86,11 +86,12 @@ def batch_limits(
     def quick_enough(batch: Number) -> NDArray[np.bool_]:
         return np.less_equal(step(batch).time(chip), seconds)
 
-    shape = np.broadcast(before, n).shape
+    shape = np.broadcast(before, n, seconds).shape
+    slow = np.full(shape, np.inf) if tpot is None else _most(quick_enough, shape)
     return BatchLimits(
         max_batch(model, chip, before, weights, kv, n, usable),
-        _whole(_most(memory_bound, shape) + 1),
-        _whole(_most(quick_enough, np.broadcast(before, n, seconds).shape)),
+        whole(_most(memory_bound, np.broadcast(before, n).shape) + 1),
+        whole(slow),
     )
 
 
@@ -128,9 +129,3 @@ def _most(holds: Callable[[Number], NDArray[np.bool_]], shape: tuple[int, ...]) 
         true = holds(np.maximum(middle, 1))
         low, high = np.where(true, middle, low), np.where(true, high, middle - 1)
     return np.where(low == MOST, np.inf, low)
-
-
-def _whole(batch: NDArray[np.float64]) -> Number:
-    if batch.ndim:
-        return batch
-    return int(batch) if np.isfinite(batch) else float(batch)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kitchenlib.inputs import Number, broadcastable, chance, count, dimension, wrong
+from kitchenlib.inputs import Number, broadcastable, chance, count, dimension, scalar, wrong
 from kitchenlib.layers import check_skew
 
 
@@ -88,8 +88,7 @@ def experts_touched_by(chances: ArrayLike, tokens: ArrayLike) -> Number:
     if p.ndim != 1:
         raise wrong("chances", chances, "give a list of chances, one for each expert, from 0 to 1")
     b = np.asarray(count("tokens", tokens, "tokens"), dtype=float)
-    touched = np.sum(1 - (1 - p) ** b[..., None], axis=-1)
-    return touched if touched.ndim else float(touched)
+    return scalar(np.sum(1 - (1 - p) ** b[..., None], axis=-1))
 
 
 def _routed(

@@ -152,6 +152,18 @@ def chance(name: str, value: ArrayLike, of: str) -> Number:
     return _read(name, value, f"give the probability of {of}, from 0 to 1, or an array", 0, 1)
 
 
+def scalar(value: ArrayLike) -> Number:
+    """A result as it is handed out: an array, or a plain ``float`` where no size was an array."""
+    array = np.asarray(value, dtype=np.float64)
+    return array if array.ndim else float(array)
+
+
+def whole(value: ArrayLike) -> Number:
+    """The same for a count: a plain ``int``, unless it is infinite."""
+    number = scalar(value)
+    return number if isinstance(number, np.ndarray) or np.isinf(number) else int(number)
+
+
 def dimension(name: str, value: object, unit: str, least: int = 1) -> int:
     """One whole number of `unit`, as an ``int``: the shape of a model or a chip, never an array."""
     number = count(name, value, unit, least)  # type: ignore[arg-type]

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kitchenlib import data
-from kitchenlib.inputs import Number, amount, broadcastable, count, quantity, wrong
+from kitchenlib.inputs import Number, amount, broadcastable, count, quantity, scalar, wrong
 
 #: Lists from which only rows with output at or below input were taken.
 _EXCEPTIONS = ("genai-prices", "litellm")
@@ -64,8 +64,7 @@ class Price:
     def ratio(self) -> Number:
         """Output over input: infinite where reading is free, NaN where writing is free too."""
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            ratio = np.divide(self.output, self.input)
-        return ratio if ratio.ndim else float(ratio)
+            return scalar(np.divide(self.output, self.input))
 
     def request(
         self,

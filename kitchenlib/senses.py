@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kitchenlib.inputs import Number, broadcastable, count, find, positive
+from kitchenlib.inputs import Number, broadcastable, count, find, positive, whole
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ def image_tokens(family: str, width: ArrayLike, height: ArrayLike) -> Number:
     else:
         each = sight.tiles * (sight.side // sight.cell) ** 2
         tokens = np.full(np.broadcast(wide, high).shape, float(each))
-    return tokens if tokens.ndim else int(tokens)
+    return whole(tokens)
 
 
 def _own_size(sight: Sight, width: Number, height: Number) -> np.ndarray:
@@ -109,4 +109,4 @@ def audio_tokens(family: str, seconds: ArrayLike) -> Number:
     hearing = find("family of models that hear", family, HEARINGS)
     windows = np.ceil(np.asarray(positive("seconds", seconds, "seconds")) / hearing.window)
     tokens = windows * round(hearing.rate * hearing.window)
-    return tokens if tokens.ndim else int(tokens)
+    return whole(tokens)

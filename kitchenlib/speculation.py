@@ -31,6 +31,8 @@ from kitchenlib.inputs import (
     dimension,
     instance,
     positive,
+    scalar,
+    whole,
     wrong,
 )
 from kitchenlib.models import Model
@@ -60,7 +62,7 @@ def expected_tokens(acceptance: ArrayLike, drafted: ArrayLike) -> Number:
     """
     a, k = _acceptance(acceptance), _drafted(drafted)
     broadcastable(acceptance=a, drafted=k)
-    return _plain(_expected(a, k))
+    return scalar(_expected(a, k))
 
 
 def all_accepted(acceptance: ArrayLike, drafted: ArrayLike) -> Number:
@@ -73,7 +75,7 @@ def all_accepted(acceptance: ArrayLike, drafted: ArrayLike) -> Number:
     """
     a, k = _acceptance(acceptance), _drafted(drafted)
     broadcastable(acceptance=a, drafted=k)
-    return _plain(np.power(a, k))
+    return scalar(np.power(a, k))
 
 
 def accepted_lengths(acceptance: ArrayLike, drafted: int) -> NDArray[np.float64]:
@@ -116,7 +118,7 @@ def acceptance_rate(tokens: ArrayLike, drafted: ArrayLike) -> Number:
         middle = (low + high) / 2
         few = _expected(middle, k) < t
         low, high = np.where(few, middle, low), np.where(few, high, middle)
-    return _plain(np.round(high, _DIGITS))
+    return scalar(np.round(high, _DIGITS))
 
 
 def speculative_speedup(
@@ -144,7 +146,7 @@ def speculative_speedup(
     c = amount("draft_cost", draft_cost, "steps of the large model")
     v = positive("verify_cost", verify_cost, "steps of the large model")
     broadcastable(acceptance=a, drafted=k, draft_cost=c, verify_cost=v)
-    return _plain(_expected(a, k) / (v + k * c))
+    return scalar(_expected(a, k) / (v + k * c))
 
 
 def ideal_draft_length(acceptance: ArrayLike, draft_cost: ArrayLike, most: int = 16) -> Number:
@@ -196,7 +198,7 @@ class Round:
         """Seconds per token of each sequence: the round over the `expected_tokens` it gives."""
         seconds, a = self.time(chip), _acceptance(acceptance)
         broadcastable(acceptance=a, round=seconds)
-        return _plain(seconds / _expected(a, self.drafted))
+        return scalar(seconds / _expected(a, self.drafted))
 
     def speedup(self, chip: Chip, acceptance: ArrayLike) -> Number:
         """`speculative_speedup` with the costs that these models have on `chip`."""
@@ -310,13 +312,8 @@ def _expected(a: Number, k: Number) -> NDArray[np.float64]:
 
 def _best(speedups: Number) -> Number:
     """The place of the greatest along the last axis, which is the length of the draft."""
-    place = np.argmax(speedups, axis=-1)
-    return place.astype(np.float64) if place.ndim else int(place)
+    return whole(np.argmax(speedups, axis=-1))
 
 
 def _column(value: Number) -> Number:
     return value[..., None] if isinstance(value, np.ndarray) else value
-
-
-def _plain(value: NDArray[np.float64]) -> Number:
-    return value if value.ndim else float(value)

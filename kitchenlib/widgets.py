@@ -49,8 +49,7 @@ def menu(label: str, options: Iterable[Any], value: Any) -> w.Dropdown:
     offered = [option if isinstance(option, tuple) else (str(option), option) for option in options]
     values = [value for _, value in offered]
     if value not in values:
-        listed = ", ".join(str(each) for each in values)
-        raise ValueError(f"{label} = {value!r} will not do: choose one of {listed}")
+        raise wrong(label, value, f"choose one of {', '.join(map(str, values))}")
     return w.Dropdown(
         description=label, options=offered, value=value, style=_LABEL, layout={"width": "28em"}
     )
@@ -199,10 +198,8 @@ class Explorer:
 
     def _control(self, name: str) -> w.Dropdown:
         """The control of a name, which may be the word on its label: "guests" for the batch."""
-        for control in self.controls.values():
-            if control.description.split(" (")[0] == name:
-                return control
-        return find("control", name, self.controls)
+        labels = {c.description.split(" (")[0]: n for n, c in reversed(self.controls.items())}
+        return find("control", name, self.controls, labels)
 
     def draw(self) -> None:
         """Show what the controls say, now."""

@@ -1,22 +1,19 @@
 """Your workload's bill: its numbers are the library's, its picture says them, at every setting."""
 
-import io
 import math
 from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from PIL import Image
 
 import kitchenlib as kl
 from kitchenlib.inputs import UnknownName
-from kitchenlib.plots import billing, style
+from kitchenlib.plots import billing
 from kitchenlib.plots.bill import BillStage, bill
 from kitchenlib.plots.billing import Bill, rented, sheets
 from kitchenlib.widgets import BillExplorer, Sizes, one_two_five
-from tests.test_plots import collisions, words
+from tests.test_plots import frame_is_whole, stands_free
 from tests.test_widgets import WIDGET_VIEW, shown
 
 FULL = Bill(batch=256)  #: more guests than fit
@@ -249,22 +246,13 @@ def stage() -> BillStage:
 @pytest.mark.parametrize("each", SETTINGS.values(), ids=SETTINGS)
 def test_no_word_touches_another_or_leaves_the_card(each, stage):
     stage.show(each)
-    assert collisions(stage.picture) == []
-    with style.style():
-        card = stage.picture.bbox.padded(-0.1 * stage.picture.dpi)
-        for text in words(stage.picture):
-            assert all(card.contains(*corner) for corner in text.get_window_extent().corners())
+    stands_free(stage)
 
 
 @pytest.mark.parametrize("each", SETTINGS.values(), ids=SETTINGS)
 def test_a_frame_is_the_whole_picture_whatever_was_shown_before(each, stage):
     stage.show(each)
-    frame = np.asarray(Image.open(io.BytesIO(stage.frame())))
-    canvas = stage.picture.canvas
-    assert isinstance(canvas, FigureCanvasAgg)
-    with style.style():
-        canvas.draw()
-    assert np.array_equal(frame, np.asarray(canvas.buffer_rgba()))
+    frame_is_whole(stage)
 
 
 @pytest.mark.parametrize("each", POSSIBLE.values(), ids=POSSIBLE)

@@ -412,15 +412,29 @@ def test_a_moved_stage_looks_as_if_it_had_started_there():
     assert moved.picture.svg() == explorer.roofline_explorer(end).svg()
 
 
-def test_a_frame_is_the_whole_picture():
-    stage = welcome.Taste(H100, LLAMA)
-    stage.serve(32)
+def frame_is_whole(stage):
+    """What moves is drawn again, and nothing else is missing: all of it drawn anew is the same."""
     frame = np.asarray(Image.open(io.BytesIO(stage.frame())))
     canvas = stage.picture.canvas
     assert isinstance(canvas, FigureCanvasAgg)
     with style.style():
         canvas.draw()
     assert np.array_equal(frame, np.asarray(canvas.buffer_rgba()))
+
+
+def stands_free(stage):
+    """No word touches another, and none leaves the card."""
+    assert collisions(stage.picture) == []
+    with style.style():
+        card = stage.picture.bbox.padded(-0.1 * stage.picture.dpi)
+        for text in words(stage.picture):
+            assert all(card.contains(*corner) for corner in text.get_window_extent().corners())
+
+
+def test_a_frame_is_the_whole_picture():
+    stage = welcome.Taste(H100, LLAMA)
+    stage.serve(32)
+    frame_is_whole(stage)
 
 
 def test_a_pass_that_does_not_fit_says_so():

@@ -1,6 +1,5 @@
 """Guesses, and fixes on top of each other: the pictures and the explorer say what the law says."""
 
-import io
 import math
 import re
 from collections.abc import Callable
@@ -9,21 +8,19 @@ from itertools import product
 
 import numpy as np
 import pytest
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.patches import Rectangle
-from PIL import Image
 
 import kitchenlib as kl
 from kitchenlib.inputs import UnknownName
 from kitchenlib.measured import measurement
-from kitchenlib.plots import fixing, style
+from kitchenlib.plots import fixing
 from kitchenlib.plots.fixing import EACH, SHARED, UNFIXED, WORKED
 from kitchenlib.plots.guessing import guess_ahead
 from kitchenlib.plots.stacking import Fixes, FixesStage, fixes, fixes_matrix, fixes_together
 from kitchenlib.plots.style import Picture
 from kitchenlib.widgets import FixesExplorer, Sizes
 from tests import test_plots as every_picture
-from tests.test_plots import collisions, words
+from tests.test_plots import frame_is_whole, stands_free, words
 from tests.test_widgets import WIDGET_VIEW, shown
 
 H100, LLAMA, DRAFT = kl.chip("H100 SXM"), kl.model("Llama-2-70B"), kl.model("Llama-2-7B")
@@ -493,22 +490,13 @@ def stage() -> FixesStage:
 @pytest.mark.parametrize("each", SETTINGS.values(), ids=SETTINGS)
 def test_no_word_touches_another_or_leaves_the_card(each, stage):
     stage.show(each)
-    assert collisions(stage.picture) == []
-    with style.style():
-        card = stage.picture.bbox.padded(-0.1 * stage.picture.dpi)
-        for text in words(stage.picture):
-            assert all(card.contains(*corner) for corner in text.get_window_extent().corners())
+    stands_free(stage)
 
 
 @pytest.mark.parametrize("each", SETTINGS.values(), ids=SETTINGS)
 def test_a_frame_is_the_whole_picture_whatever_was_shown_before(each, stage):
     stage.show(each)
-    frame = np.asarray(Image.open(io.BytesIO(stage.frame())))
-    canvas = stage.picture.canvas
-    assert isinstance(canvas, FigureCanvasAgg)
-    with style.style():
-        canvas.draw()
-    assert np.array_equal(frame, np.asarray(canvas.buffer_rgba()))
+    frame_is_whole(stage)
 
 
 def pieces(stage: FixesStage, bar: str) -> list[float]:

@@ -41,6 +41,7 @@ from kitchenlib.plots.style import (
     in_style,
     label_ends,
     log_axis,
+    origin,
     panel,
     source,
     write,
@@ -266,7 +267,7 @@ def _in_words(curve: _Curve, chip: Chip, guests: int, many: str) -> str:
 def _foot(names: Sequence[str], curves: Sequence[_Curve], run: _Run) -> str:
     others = [c for c in curves if c.model.name != names[0]]
     whose = f"{' and '.join(c.name for c in others)} tokens: {names[-1]}. " if others else ""
-    where = run.rows[0].locator.split(" ")[0].removeprefix("github:")
+    where = origin(run.rows[0].locator)
     return (
         f"{whose}Gain and FLOP per byte: one chip with a warehouse for all. Thin: more than fit.\n"
         f"Measured: {where}. * Not fully verified."

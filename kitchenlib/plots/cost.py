@@ -35,6 +35,7 @@ from kitchenlib.plots.style import (
     grid,
     in_style,
     log_axis,
+    origin,
     panel,
     percent,
     source,
@@ -96,12 +97,7 @@ def rented(hour: ChipHour) -> Chip:
 
 def where(hour: ChipHour) -> str:
     """Provider, date and source of a chip-hour: the prices of other days are others."""
-    return f"{hour.provider}, {hour.date} ({listed(hour)})"
-
-
-def listed(hour: ChipHour) -> str:
-    """Which list a chip-hour was taken from."""
-    return hour.source.split(" ")[0].removeprefix("github:")
+    return f"{hour.provider}, {hour.date} ({origin(hour.source)})"
 
 
 def _usd(hour: ChipHour) -> float:

@@ -27,6 +27,7 @@ from kitchenlib.plots.style import (
     grid,
     in_style,
     log_axis,
+    origin,
     panel,
     source,
     write,
@@ -170,6 +171,6 @@ def _words(paper: Axes, y: float, pair: Pair, ratio: _Ratios) -> None:
 
 def _source(pair: Pair) -> str:
     row = _rows(pair, "prefill_tok_s", prompt=_TOKENS)[0]
-    table = row.locator.split(" ")[0].removeprefix("github:")
+    table = origin(row.locator)
     note = "* Not fully verified. RTX 30 and 40 cards can multiply F16 at twice the rate listed."
     return f"{table}, {row.engine}: {_TOKENS:,} tokens read, {_TOKENS:,} written.\n{note}"

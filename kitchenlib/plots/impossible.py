@@ -31,6 +31,7 @@ from kitchenlib.plots.style import (
     grid,
     in_style,
     log_axis,
+    origin,
     panel,
     percent,
     source,
@@ -122,7 +123,7 @@ def published(row: Measurement) -> Claim:
         context=row.context or 0,
         origin=_MEASURED,
         said=f"{row.published_model}, {row.published_weights}",
-        source=row.locator.split(" ")[0].removeprefix("github:"),
+        source=origin(row.locator),
     )
 
 

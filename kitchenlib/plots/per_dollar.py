@@ -14,7 +14,7 @@ from kitchenlib.efficiency import Efficiency, efficiency
 from kitchenlib.inputs import instance, unknown_name, wrong
 from kitchenlib.models import Model
 from kitchenlib.models import model as model_called
-from kitchenlib.plots.cost import listed, rented, where
+from kitchenlib.plots.cost import rented, where
 from kitchenlib.plots.style import (
     CHEF,
     INK,
@@ -28,6 +28,7 @@ from kitchenlib.plots.style import (
     canvas,
     claim,
     in_style,
+    origin,
     percent,
     source,
     write,
@@ -293,7 +294,7 @@ def _in_words(row: _Row, orders: Sequence[Order]) -> str:
 
 
 def _foot(rows: Sequence[_Row], small: Sequence[str], plan: Efficiency) -> list[str]:
-    lists = ", ".join(dict.fromkeys(listed(row.hour) for row in rows))
+    lists = ", ".join(dict.fromkeys(origin(row.hour.source) for row in rows))
     shares = f"{percent(plan.compute)} of the peak, {percent(plan.bandwidth)} of the bandwidth"
     left_out = f"Too small for the sack: {', '.join(small)}. " if small else ""
     marks = "" if all(row.chip.verified for row in rows) else "* not fully verified."

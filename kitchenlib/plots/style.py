@@ -235,6 +235,16 @@ def source(picture: Picture, text: str) -> None:
     write(picture, MARGIN, 0.17, text, size=SMALL, color=MUTED, va="bottom", linespacing=1.2)
 
 
+def origin(source: str) -> str:
+    """The repository or list that a row's source begins with."""
+    return source.split(" ")[0].removeprefix("github:")
+
+
+def enumerated(names: Sequence[str]) -> str:
+    """Names in a sentence: "a, b and c"."""
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+
+
 def write(on: Picture | Axes, x: float, y: float, text: str, **style: Any) -> Text:
     """Text at a place: inches on a picture, data on axes."""
     style = {"size": TEXT, **style}

@@ -27,6 +27,7 @@ from kitchenlib.plots.style import (
     Picture,
     canvas,
     claim,
+    enumerated,
     in_style,
     source,
     write,
@@ -138,10 +139,6 @@ def _times(gain: float) -> str:
     return significant(gain, 2) if gain < 1e5 else human(gain, "", 2)
 
 
-def _listed(names: Sequence[str]) -> str:
-    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
-
-
 def _ms(reply: Speculation) -> str:
     return significant(reply.tpot / MS)
 
@@ -175,7 +172,7 @@ def _same_text(runs: Sequence[_Run]) -> str:
     others = [run.name for run in runs if run.guessed.tokens != run.plain.tokens]
     if not others:
         return "With guesses or without, the text is the same, token for token."
-    return f"The texts differ for {_listed(others)}."
+    return f"The texts differ for {enumerated(others)}."
 
 
 def _heads(ax: Axes, top: float) -> None:

@@ -21,6 +21,7 @@ from kitchenlib.plots.style import (
     Role,
     claim,
     end_label,
+    enumerated,
     grid,
     in_style,
     log_axis,
@@ -134,15 +135,13 @@ def _ahead(company: _Company) -> str:
     if not company.ahead:
         return ""
     ahead = company.ahead
-    which = _listed(ahead) if len(ahead) <= _FEW else f"{len(ahead)} of {len(company.guests)} sizes"
+    which = (
+        enumerated(ahead) if len(ahead) <= _FEW else f"{len(ahead)} of {len(company.guests)} sizes"
+    )
     return (
         f"Faster than the law with {which}: this machine had more to give than when its two "
         "numbers were taken."
     )
-
-
-def _listed(names: Sequence[str]) -> str:
-    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
 def _panel(

@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike
 
 from kitchenlib.chips import Chip
 from kitchenlib.efficiency import IDEAL, Efficiency, estimate
-from kitchenlib.inputs import Number, broadcastable, count, dimension, positive, wrong
+from kitchenlib.inputs import Number, broadcastable, count, dimension, positive, scalar, wrong
 from kitchenlib.models import Model
 from kitchenlib.phases import decode_step, prefill
 from kitchenlib.precision import AnyFormat
@@ -80,8 +80,7 @@ def tpot(
     n = shared[..., None] if isinstance(shared, np.ndarray) else shared
     work = decode_step(model, context, guests, weights, kv, compute, n)
     times = estimate(work, chip, efficiency)
-    mean = np.mean(times, axis=-1)
-    return mean if mean.ndim else float(mean)
+    return scalar(np.mean(times, axis=-1))
 
 
 def request_time(

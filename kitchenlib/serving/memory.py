@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kitchenlib.chips import Chip
-from kitchenlib.inputs import Number, broadcastable, count, instance, share, wrong
+from kitchenlib.inputs import Number, broadcastable, count, instance, share, whole, wrong
 from kitchenlib.layers import Block, StateSpace, kv_share
 from kitchenlib.models import Model
 from kitchenlib.phases import check_division
@@ -73,8 +73,7 @@ def max_batch(
     notes = _kept_bytes(model, count("context", context, "tokens"), kv, n)
     broadcastable(context=notes, chips=n)
     left = _available(chip, usable) - _weight_bytes(model, weights, n)
-    most = np.maximum(np.floor(left / notes), 0)
-    return most if most.ndim else int(most)
+    return whole(np.maximum(np.floor(left / notes), 0))
 
 
 def demand_fit(

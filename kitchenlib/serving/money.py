@@ -19,7 +19,18 @@ from numpy.typing import ArrayLike
 
 from kitchenlib.chips import Chip
 from kitchenlib.efficiency import IDEAL, Efficiency, estimate
-from kitchenlib.inputs import Number, amount, broadcastable, count, instance, positive, share, wrong
+from kitchenlib.inputs import (
+    Number,
+    amount,
+    broadcastable,
+    count,
+    instance,
+    positive,
+    scalar,
+    share,
+    whole,
+    wrong,
+)
 from kitchenlib.models import Model
 from kitchenlib.phases import decode_step, prefill
 from kitchenlib.precision import AnyFormat
@@ -143,8 +154,7 @@ def kitchens_needed(request: ArrayLike, requests: ArrayLike, rent: ArrayLike) ->
     hourly = positive("rent", rent, "dollars per hour")
     broadcastable(request=each, requests=daily, rent=hourly)
     full = each * daily / (hourly * HOURS_A_DAY)
-    whole = np.maximum(np.ceil(full - _ROUNDING * full), 1)
-    return whole if whole.ndim else int(whole)
+    return whole(np.maximum(np.ceil(full - _ROUNDING * full), 1))
 
 
 def kitchen_bill(request: ArrayLike, requests: ArrayLike, rent: ArrayLike) -> Number:
@@ -152,8 +162,8 @@ def kitchen_bill(request: ArrayLike, requests: ArrayLike, rent: ArrayLike) -> Nu
 
     Arguments as for `kitchens_needed`.
     """
-    whole = kitchens_needed(request, requests, rent)
-    return whole * positive("rent", rent, "dollars per hour") * HOURS_A_DAY * DAYS_A_MONTH
+    rented = kitchens_needed(request, requests, rent)
+    return rented * positive("rent", rent, "dollars per hour") * HOURS_A_DAY * DAYS_A_MONTH
 
 
 def break_even(sheet: ArrayLike, own: ArrayLike, rent: ArrayLike) -> Number:
@@ -170,8 +180,7 @@ def break_even(sheet: ArrayLike, own: ArrayLike, rent: ArrayLike) -> Number:
     each = positive("own", own, "dollars for one request")
     hourly = positive("rent", rent, "dollars per hour")
     broadcastable(sheet=listed, own=each, rent=hourly)
-    even = np.where(np.less_equal(each, listed), hourly * HOURS_A_DAY / listed, np.inf)
-    return even if even.ndim else float(even)
+    return scalar(np.where(np.less_equal(each, listed), hourly * HOURS_A_DAY / listed, np.inf))
 
 
 def resent_tokens(first: ArrayLike, added: ArrayLike, calls: ArrayLike) -> Number:
@@ -229,9 +238,9 @@ def _seconds(
     fresh = estimate(prefill(model, read - before, guests, 0, *formats, n), chip, efficiency)
     each = fresh / (guests * (read - before))
     if not before.any():
-        return _plain(each), _plain(written), None
-    whole = estimate(prefill(model, read, guests, before, *formats, n), chip, efficiency)
-    return _plain(each), _plain(written), _plain((whole - fresh) / (guests * np.maximum(before, 1)))
+        return scalar(each), scalar(written), None
+    both = estimate(prefill(model, read, guests, before, *formats, n), chip, efficiency)
+    return scalar(each), scalar(written), scalar((both - fresh) / (guests * np.maximum(before, 1)))
 
 
 def _priced(
@@ -241,8 +250,3 @@ def _priced(
     read, written, looked_up = seconds
     kept = None if looked_up is None else looked_up * worth
     return Price(read * worth, written * worth, kept, currency, per)
-
-
-def _plain(value: Number) -> Number:
-    """A number where nothing was an array."""
-    return value if np.ndim(value) else float(value)
