@@ -8,8 +8,8 @@
 
 Modules, from the ground up: `inputs`, `units`, `precision`, `data` | `prices`, `layers`, `configs`,
 `hybrids`, `chips`, `models`, `experts` | `roofline` | `phases`, `efficiency`, `measured` |
-`speculation`, `retrieval`, `senses` | `serving` | `batching` | `llm` | `bench` | `film` | `plots` |
-`widgets`, `player` | `exercises`.
+`speculation`, `retrieval`, `senses` | `serving` | `batching` | `llm` | `bench` | `miniatures` |
+`film` | `plots` | `widgets`, `player` | `exercises`.
 Each imports only from those before it.
 """
 
@@ -83,7 +83,7 @@ from kitchenlib.speculation import (
 from kitchenlib.units import dollars, human, kg
 
 #: These load matplotlib, ipywidgets or the language model.
-_LAZY = ("bench", "exercises", "film", "llm", "player", "plots", "widgets")
+_LAZY = ("bench", "exercises", "film", "llm", "miniatures", "player", "plots", "widgets")
 
 
 def __getattr__(name: str) -> Any:

@@ -21,7 +21,7 @@ from kitchenlib.inputs import UnknownName, find, wrong
 from kitchenlib.models import model, models
 from kitchenlib.plots import flood, svg
 from kitchenlib.plots.style import Picture
-from kitchenlib.widgets import Later, Sizes, choose, explorer_box, menu, powers_of_two
+from kitchenlib.widgets.base import Later, Sizes, choose, explorer_box, menu, powers_of_two
 
 _ASSETS = Path(__file__).parent / "assets"
 

@@ -12,7 +12,8 @@ from kitchenlib.inputs import UnknownName
 from kitchenlib.plots import billing
 from kitchenlib.plots.bill import BillStage, bill
 from kitchenlib.plots.billing import Bill, rented, sheets
-from kitchenlib.widgets import BillExplorer, Sizes, one_two_five
+from kitchenlib.widgets import BillExplorer, Sizes
+from kitchenlib.widgets.base import one_two_five
 from tests.test_plots import frame_is_whole, stands_free
 from tests.test_widgets import WIDGET_VIEW, shown
 

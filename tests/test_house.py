@@ -41,6 +41,7 @@ FLOORS = [
     "llm",
     "bench",
     "selftest",
+    "miniatures",
     "film",
     "plots",
     "widgets",

@@ -13,14 +13,8 @@ from kitchenlib.inputs import UnknownName
 from kitchenlib.plots import figures, ratio
 from kitchenlib.plots.explorer import Setting
 from kitchenlib.plots.welcome import GUESTS
-from kitchenlib.widgets import (
-    Explorer,
-    RooflineExplorer,
-    Sizes,
-    TasteExplorer,
-    menu,
-    powers_of_two,
-)
+from kitchenlib.widgets import RooflineExplorer, TasteExplorer
+from kitchenlib.widgets.base import Explorer, Sizes, menu, powers_of_two
 
 EXPLORERS: dict[str, Callable[[], Explorer]] = {
     "roofline-explorer": RooflineExplorer,

@@ -20,20 +20,8 @@ from typing import Any
 import anywidget
 import ipywidgets as w  # type: ignore[import-untyped]
 
-from kitchenlib import precision
-from kitchenlib.chips import chip, chips
-from kitchenlib.efficiency import efficiencies
 from kitchenlib.inputs import find, wrong
-from kitchenlib.models import model, models
-from kitchenlib.plots import billing, fixing
-from kitchenlib.plots.bill import BillStage
-from kitchenlib.plots.billing import Bill
-from kitchenlib.plots.explorer import PHASES, WORKED, RooflineStage, Setting
-from kitchenlib.plots.fixing import Fixes
-from kitchenlib.plots.stacking import FixesStage
 from kitchenlib.plots.style import Stage
-from kitchenlib.plots.welcome import GUESTS, Taste
-from kitchenlib.units import dollars
 
 _WAIT = 0.005  # seconds: long enough to skip what a dragged slider has overtaken, too short to see
 _LABEL = {"description_width": "12em"}
@@ -134,7 +122,7 @@ class Later:
 class _Keys(anywidget.AnyWidget):
     """Shows nothing. Leaves the keys of the menus beside it to them, not to JupyterLab."""
 
-    _esm = Path(__file__).parent / "assets" / "keys.js"
+    _esm = Path(__file__).parents[1] / "assets" / "keys.js"
 
 
 def explorer_box(*children: w.Widget) -> w.VBox:
@@ -241,198 +229,7 @@ def _facts(facts: Mapping[str, str]) -> str:
     return f'<div role="status" aria-live="polite" style="line-height:1.6">{each}</div>'
 
 
-class RooflineExplorer(Explorer):
-    """Any chip, any model, either phase: where does the pass sit under the roof?
-
-    Args:
-        setting: keywords of `kitchenlib.plots.explorer.Setting`: chip, model, phase ("decode" or
-            "prefill"), batch, tokens, weights, kv.
-
-    Raises `UnknownName` that lists near matches for a name that is in no catalogue, ``ValueError``
-    that lists the choices for a value that the control does not offer.
-    """
-
-    stage: RooflineStage
-
-    def __init__(self, **setting: Any) -> None:
-        for name in setting:
-            find("setting of the explorer", name, dict.fromkeys(Setting._fields))
-        start = WORKED._replace(**setting)
-        of, on = model(start.model), chip(start.chip)  # by any of their names
-        form = precision.number_format(start.weights)
-        formats = [each.name for each in precision.formats()]
-        controls = {
-            "chip": menu("chip", _labels(), on.name),
-            "model": menu("model", [each.name for each in models()], of.name),
-            "weights": menu("weights (format)", formats, form.name),
-            "kv": menu("notes (format)", ("bf16", "fp8", "int4"), start.kv),
-            "phase": menu("phase", PHASES, start.phase),
-            "batch": Sizes("guests (batch)", powers_of_two(1, 1024), start.batch),
-            "tokens": Sizes("notes/prompt (tokens)", powers_of_two(1, 131072), start.tokens),
-        }
-        super().__init__(RooflineStage(), controls)
-
-    def move(self, **values: Any) -> Mapping[str, str]:
-        setting = Setting(**values)
-        self.stage.show(setting)
-        return setting.facts()
-
-
-def _labels() -> list[tuple[str, str]]:
-    """Every chip as it is shown (marked where it is not fully verified) and its name."""
-    return [(each.label, each.name) for each in chips()]
-
-
-class TasteExplorer(Explorer):
-    """One slider: how many guests are served at once, Llama-2-70B on an H100 SXM."""
-
-    stage: Taste
-
-    def __init__(self, guests: int = 1) -> None:
-        stage = Taste(chip("H100 SXM"), model("Llama-2-70B"))
-        super().__init__(stage, {"guests": Sizes("guests served at once", GUESTS, guests)})
-
-    def move(self, **values: Any) -> Mapping[str, str]:
-        self.stage.serve(**values)
-        return self.stage.facts(**values)
-
-
-class BillExplorer(Explorer):
-    """Your workload, a kitchen of your own, a price sheet: both bills, and from when it pays.
-
-    Args:
-        setting: keywords of `kitchenlib.plots.billing.Bill`: requests, prompt, cached, reasoning,
-            reply; model, weights, chip, chips, batch, occupancy, efficiency; sheet.
-
-    Raises `UnknownName` that lists near matches for a name that is not offered, ``ValueError``
-    that lists the choices for a value that the control does not offer.
-    """
-
-    stage: BillStage
-
-    #: Headings, and the controls below each.
-    groups: Mapping[str, str] = {
-        "your guests": "requests prompt cached reasoning reply",
-        "your kitchen": "model weights chip chips batch occupancy efficiency",
-        "the price sheet": "sheet",
-    }
-
-    def __init__(self, **setting: Any) -> None:
-        for name in setting:
-            find("setting of the explorer", name, dict.fromkeys(Bill._fields))
-        start = billing.WORKED._replace(**setting)
-        chip_hour = _offered("chip-hour", start.chip, billing.rented())
-        sheet = _offered("price sheet", start.sheet, billing.sheets())
-        named = [each.name for each in efficiencies()]
-        controls = {
-            "requests": Sizes("requests a day", one_two_five(10_000_000), start.requests),
-            "prompt": Sizes("prompt (tokens)", one_two_five(100_000), start.prompt),
-            "cached": menu("cached (of the prompt)", _shares(*billing.CACHED), start.cached),
-            "reasoning": menu("reasoning (tokens)", _sizes(*billing.REASONING), start.reasoning),
-            "reply": Sizes("reply (tokens)", one_two_five(10_000), start.reply),
-            "model": menu("model", billing.MODELS, model(start.model).name),
-            "weights": menu("weights (format)", billing.WEIGHTS, start.weights),
-            "chip": menu("chip, dollars an hour", _chip_hours(), chip_hour),
-            "chips": menu("chips together", (1, 2, 4, 8), start.chips),
-            "batch": Sizes("guests (batch)", powers_of_two(1, 1024), start.batch),
-            "occupancy": menu(
-                "occupied (of the time)", _shares(*billing.OCCUPANCY), start.occupancy
-            ),
-            "efficiency": menu("efficiency", named, start.efficiency),
-            "sheet": menu("price sheet, its date", _sheets(), sheet),
-        }
-        for name in ("chip", "sheet"):
-            controls[name].layout = {"width": "46em", "max_width": "100%"}
-        super().__init__(BillStage(), controls)
-
-    def move(self, **values: Any) -> Mapping[str, str]:
-        bill = Bill(**values)
-        self.stage.show(bill)
-        return bill.facts()
-
-    def arranged(self, controls: Mapping[str, w.Dropdown | Sizes]) -> list[w.Widget]:
-        return _grouped(self.groups, controls)
-
-
-def _offered(kind: str, name: object, offered: Iterable[str]) -> str:
-    """The one of the `offered` names that `name` stands for; `UnknownName` lists near ones."""
-    return find(kind, name, {each: each for each in offered})
-
-
-def _shares(*shares: float) -> list[tuple[str, float]]:
-    return [(f"{share:.0%}", share) for share in shares]
-
-
-def _sizes(*sizes: int) -> list[tuple[str, int]]:
-    return [(f"{size:,}", size) for size in sizes]
-
-
-def _chip_hours() -> list[tuple[str, str]]:
-    """Every chip-hour to choose: whose chip, its price and its date."""
-    return [
-        (f"{name}: {dollars(row.usd or 0)}{billing.doubt(row)}, {row.date}", name)
-        for name, row in billing.rented().items()
-    ]
-
-
-def _sheets() -> list[tuple[str, str]]:
-    """Every price sheet to choose, with its date."""
-    return [(f"{name}: {each.row.when}", name) for name, each in billing.sheets().items()]
-
-
-class FixesExplorer(Explorer):
-    """Fixes on top of each other: one pass, what comes of it, and which fix would help next.
-
-    Args:
-        setting: keywords of `kitchenlib.plots.fixing.Fixes`: weights, batch, clipboards, drafted,
-            acceptance; kv, tokens; model, chip, chips, efficiency.
-
-    Raises `UnknownName` that lists near matches for a name that is in no catalogue, ``ValueError``
-    that lists the choices for a value that the control does not offer.
-    """
-
-    stage: FixesStage
-
-    #: Headings, and the controls below each.
-    groups: Mapping[str, str] = {
-        "the four fixes": "weights batch clipboards drafted acceptance",
-        "the notes": "kv tokens",
-        "the kitchen": "model chip chips efficiency",
-    }
-
-    def __init__(self, **setting: Any) -> None:
-        for name in setting:
-            find("setting of the explorer", name, dict.fromkeys(Fixes._fields))
-        start = fixing.UNFIXED._replace(**setting)
-        of, on = model(start.model), chip(start.chip)  # by any of their names
-        form = precision.number_format(start.weights)
-        named = [each.name for each in efficiencies()]
-        guests = powers_of_two(1, fixing.MOST_GUESTS)
-        controls = {
-            "weights": menu("weights (format)", fixing.WEIGHTS, form.name),
-            "batch": Sizes("guests (batch)", guests, start.batch),
-            "clipboards": menu("clipboards (KV heads)", fixing.CLIPBOARDS, start.clipboards),
-            "drafted": menu("guesses (tokens)", fixing.DRAFTED, start.drafted),
-            "acceptance": menu("acceptance (chance)", fixing.ACCEPTANCE, start.acceptance),
-            "kv": menu("notes (format)", fixing.NOTES, start.kv),
-            "tokens": Sizes("notes (tokens)", powers_of_two(128, 131072), start.tokens),
-            "model": menu("model", fixing.MODELS, of.name),
-            "chip": menu("chip", [(chip(each).label, each) for each in fixing.CHIPS], on.name),
-            "chips": menu("chips together", (1, 2, 4, 8), start.chips),
-            "efficiency": menu("efficiency", named, start.efficiency),
-        }
-        super().__init__(FixesStage(), controls)
-
-    def move(self, **values: Any) -> Mapping[str, str]:
-        kitchen = Fixes(**values)
-        self.stage.show(kitchen)
-        return kitchen.facts()
-
-    def arranged(self, controls: Mapping[str, w.Dropdown | Sizes]) -> list[w.Widget]:
-        return _grouped(self.groups, controls)
-
-
-def _grouped(
+def grouped(
     groups: Mapping[str, str], controls: Mapping[str, w.Dropdown | Sizes]
 ) -> list[w.Widget]:
     """The controls below their headings."""

@@ -1,0 +1,70 @@
+"""Four fixes, stacked by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import ipywidgets as w  # type: ignore[import-untyped]
+
+from kitchenlib import precision
+from kitchenlib.chips import chip
+from kitchenlib.efficiency import efficiencies
+from kitchenlib.inputs import find
+from kitchenlib.models import model
+from kitchenlib.plots import fixing
+from kitchenlib.plots.fixing import Fixes
+from kitchenlib.plots.stacking import FixesStage
+from kitchenlib.widgets.base import Explorer, Sizes, grouped, menu, powers_of_two
+
+
+class FixesExplorer(Explorer):
+    """Fixes on top of each other: one pass, what comes of it, and which fix would help next.
+
+    Args:
+        setting: keywords of `kitchenlib.plots.fixing.Fixes`: weights, batch, clipboards, drafted,
+            acceptance; kv, tokens; model, chip, chips, efficiency.
+
+    Raises `UnknownName` that lists near matches for a name that is in no catalogue, ``ValueError``
+    that lists the choices for a value that the control does not offer.
+    """
+
+    stage: FixesStage
+
+    #: Headings, and the controls below each.
+    groups: Mapping[str, str] = {
+        "the four fixes": "weights batch clipboards drafted acceptance",
+        "the notes": "kv tokens",
+        "the kitchen": "model chip chips efficiency",
+    }
+
+    def __init__(self, **setting: Any) -> None:
+        for name in setting:
+            find("setting of the explorer", name, dict.fromkeys(Fixes._fields))
+        start = fixing.UNFIXED._replace(**setting)
+        of, on = model(start.model), chip(start.chip)  # by any of their names
+        form = precision.number_format(start.weights)
+        named = [each.name for each in efficiencies()]
+        guests = powers_of_two(1, fixing.MOST_GUESTS)
+        controls = {
+            "weights": menu("weights (format)", fixing.WEIGHTS, form.name),
+            "batch": Sizes("guests (batch)", guests, start.batch),
+            "clipboards": menu("clipboards (KV heads)", fixing.CLIPBOARDS, start.clipboards),
+            "drafted": menu("guesses (tokens)", fixing.DRAFTED, start.drafted),
+            "acceptance": menu("acceptance (chance)", fixing.ACCEPTANCE, start.acceptance),
+            "kv": menu("notes (format)", fixing.NOTES, start.kv),
+            "tokens": Sizes("notes (tokens)", powers_of_two(128, 131072), start.tokens),
+            "model": menu("model", fixing.MODELS, of.name),
+            "chip": menu("chip", [(chip(each).label, each) for each in fixing.CHIPS], on.name),
+            "chips": menu("chips together", (1, 2, 4, 8), start.chips),
+            "efficiency": menu("efficiency", named, start.efficiency),
+        }
+        super().__init__(FixesStage(), controls)
+
+    def move(self, **values: Any) -> Mapping[str, str]:
+        kitchen = Fixes(**values)
+        self.stage.show(kitchen)
+        return kitchen.facts()
+
+    def arranged(self, controls: Mapping[str, w.Dropdown | Sizes]) -> list[w.Widget]:
+        return grouped(self.groups, controls)
