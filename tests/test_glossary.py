@@ -12,6 +12,7 @@ TERMS = sources.glossary_terms(NOTEBOOKS)
 # Everyday words and the headings of sections: linked where it helps, not wherever they stand.
 EVERYDAY = {
     "the kitchen", "words and numbers that go in", "work and speed", "serving a model", "chips",
+    "modern systems",
     "batch", "byte", "context", "layer", "prompt", "weight", "cut", "peak",
 }  # fmt: skip
 _CODE = re.compile(r"`[^`]*`|(?<!\\)\$[^$]*(?<!\\)\$")  # `\$2.95` is a price, no mathematics

@@ -199,7 +199,7 @@ f"{chef / waiter:.2%}"
 plots.vector_or_matrix(llama, guests=32)
 
 # %% [markdown]
-# One row (a *vector*) times a matrix becomes many rows times the same matrix. Bytes stay, FLOPs
+# One row (a *[vector]*) times a matrix becomes many rows times the same matrix. Bytes stay, FLOPs
 # multiply. So in 16 bit the intensity *is* the number of tokens that share the pass. Between which
 # two lines does the ridge lie?
 

@@ -487,7 +487,7 @@ progress()
 # - Ask first what the waiter carries: sack or notes. Then choose.
 #
 # **What it sets up:** these fixes keep the kitchen and change its habits. Newer kitchens are built differently:
-# a stock instead of notes, stations instead of one sack, a pantry, tools. That is the next notebook.
+# a [stock] instead of notes, stations instead of one sack, a pantry, tools. That is the next notebook.
 
 # %% [markdown]
 # ## More

@@ -237,6 +237,74 @@
 # Continuous integration: a server that runs all tests at every change.
 
 # %% [markdown]
+# ## Modern systems
+#
+# ### State-space model
+# A model whose layers keep a state of fixed size for each guest, instead of notes that grow. SSM for
+# short.
+#
+# ### Stock
+# The kitchen's name for the state of a [state-space model]: all that was said, boiled down.
+#
+# ### Mamba
+# The best known family of [state-space models][state-space model]. What goes into the state, and what is let go, is
+# decided at each token anew: it is selective.
+#
+# ### Hybrid
+# A model of both kinds of layers: most with a [stock], a few with [attention] and notes.
+#
+# ### RAG
+# Retrieval-augmented generation: look for the documents that fit a question, and put only those into the
+# [prompt].
+#
+# ### Vector
+# A row of numbers. One that stands for a text is so made that texts about the same thing point the same
+# way.
+#
+# ### Cosine
+# How much two [vectors][vector] point the same way: 1 for the same direction, 0 for nothing in common.
+#
+# ### Inverted file
+# An index for [vectors][vector]: they are sorted into lists of neighbours beforehand, and a question looks
+# through the nearest lists only.
+#
+# ### Recall
+# The share of what should be found that is found.
+#
+# ### Router
+# The small [matrix] of an [MoE] layer that picks the experts for each token.
+#
+# ### Expert
+# One of the [feed-forward] parts of an [MoE] layer.
+#
+# ### Patch
+# A small square of a picture, which becomes a row of numbers as a word does.
+#
+# ### Encoder
+# A model in front of the language model that turns pictures or sound into rows of numbers.
+#
+# ### Scratchpad
+# The kitchen's name for what a model writes for itself before it replies: [reasoning tokens][reasoning
+# token], also called a chain of thought.
+#
+# ### Tool call
+# A line that a model writes and a program carries out, which writes the result back into the [prompt].
+#
+# ### ReAct
+# Reason and act: a model that thinks, calls a tool, reads what came of it, and goes on, in a loop.
+#
+# ### Prefix caching
+# Keeping the [keys and values][key and value] of a beginning that many prompts share, so that only what is
+# new is read.
+#
+# ### Sliding window
+# [Attention] that looks back at the last tokens only, a thousand or four, and forgets the notes before.
+#
+# ### MLA
+# Multi-head latent attention: each token leaves one short row of numbers in every layer, from which all
+# [KV heads][KV head] are made again when they are needed.
+
+# %% [markdown]
 # ## Chips
 #
 # ### GPU
