@@ -8,8 +8,8 @@
 
 Modules, from the ground up: `inputs`, `units`, `precision`, `data` | `prices`, `layers`, `configs`,
 `hybrids`, `chips`, `models`, `experts` | `roofline` | `phases`, `efficiency`, `measured` |
-`speculation`, `retrieval`, `senses` | `serving` | `batching` | `llm` | `bench` | `miniatures` |
-`film` | `plots` | `widgets`, `player` | `exercises`.
+`speculation`, `retrieval`, `senses` | `serving` | `batching`, `thinking` | `llm` | `bench` |
+`miniatures` | `film` | `plots` | `widgets`, `player` | `exercises`.
 Each imports only from those before it.
 """
 
@@ -18,7 +18,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from kitchenlib import retrieval, senses, units
+from kitchenlib import retrieval, senses, thinking, units
 from kitchenlib.batching import batch_limits, intensity_ceiling
 from kitchenlib.chips import Chip, chip, chips
 from kitchenlib.efficiency import Efficiency, efficiencies, efficiency, estimate
@@ -165,6 +165,7 @@ __all__ = [
     "sheet_prices",
     "speculate",
     "speculative_speedup",
+    "thinking",
     "throughput",
     "tpot",
     "ttft",

@@ -37,6 +37,7 @@ FLOORS = [
     "senses",
     "serving",
     "batching",
+    "thinking",
     DOOR,
     "llm",
     "bench",

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from copy import copy
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kitchenlib.inputs import wrong
-from kitchenlib.llm.weights import Shape
+from kitchenlib.inputs import dimension, wrong
+from kitchenlib.llm.weights import Array, Shape
 
 Tokens = NDArray[np.integer]
 
@@ -17,13 +19,13 @@ class Entry(NamedTuple):
     """The new tokens of one sequence, and where they belong.
 
     Attributes:
-        tokens: their numbers, (new,).
+        tokens: their numbers, (new,), or their rows, (new, hidden).
         rows: where they lie among the rows of the pass.
         sequence: the sequence's number in the batch.
         before: tokens noted before them.
     """
 
-    tokens: Tokens
+    tokens: Tokens | Array
     rows: slice
     sequence: int
     before: int
@@ -61,7 +63,22 @@ class Cache:
         layers, _, kv_heads, _, head_dim = self.keys.shape
         return 2 * layers * kv_heads * head_dim * self.keys.itemsize * sum(self.lengths)
 
-    def entries(self, new: list[Tokens]) -> list[Entry]:
+    def copies(self, number: int) -> Cache:
+        """A notepad for `number` sequences that all begin with what the one here has noted.
+
+        Each gets the notes written out on paper of its own: `number` times the bytes.
+
+        Raises ``ValueError`` where this is not the notepad of one sequence.
+        """
+        if len(self.lengths) != 1:
+            raise wrong("cache", f"{len(self.lengths)} sequences", "give one sequence's notepad")
+        other = copy(self)
+        batch = dimension("number", number, "sequences")
+        other.keys, other.values = (np.repeat(page, batch, 1) for page in (self.keys, self.values))
+        other.lengths = self.lengths * batch
+        return other
+
+    def entries(self, new: Sequence[Tokens | Array]) -> list[Entry]:
         """Where the `new` tokens of each sequence belong.
 
         Raises ``ValueError`` where there is no room for them.

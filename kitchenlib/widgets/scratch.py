@@ -1,0 +1,65 @@
+"""The reasoning budget, spent by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import ipywidgets as w  # type: ignore[import-untyped]
+
+from kitchenlib import precision
+from kitchenlib.chips import chip
+from kitchenlib.inputs import find
+from kitchenlib.models import model
+from kitchenlib.plots import scratch_budget as budget
+from kitchenlib.plots.scratch_budget import WORKED, ScratchSetting, ScratchStage
+from kitchenlib.widgets.base import Explorer, Sizes, grouped, menu, one_two_five, powers_of_two
+
+
+class ScratchExplorer(Explorer):
+    """Tokens thought before the reply: silence, notes, guests who fit, and the bill.
+
+    Args:
+        setting: keywords of `kitchenlib.plots.scratch_budget.ScratchSetting`: hidden, samples;
+            prompt, reply; model, weights, chip, chips, batch.
+
+    Raises `UnknownName` that lists near matches for a name that is in no catalogue, ``ValueError``
+    that lists the choices for a value that the control does not offer.
+    """
+
+    stage: ScratchStage
+
+    #: Headings, and the controls below each.
+    groups: Mapping[str, str] = {
+        "the scratchpad": "hidden samples",
+        "what the guest sees": "prompt reply",
+        "the kitchen": "model weights chip chips batch",
+    }
+
+    def __init__(self, **setting: Any) -> None:
+        for name in setting:
+            find("setting of the explorer", name, dict.fromkeys(ScratchSetting._fields))
+        start = WORKED._replace(**setting)
+        of, on = model(start.model), chip(start.chip)  # by any of their names
+        form = precision.number_format(start.weights)
+        guests = powers_of_two(1, budget.MOST_GUESTS)
+        controls = {
+            "hidden": menu("hidden (tokens)", [(f"{n:,}", n) for n in budget.HIDDEN], start.hidden),
+            "samples": menu("samples side by side", budget.SAMPLES, start.samples),
+            "prompt": Sizes("prompt (tokens)", one_two_five(50_000), start.prompt),
+            "reply": Sizes("reply (tokens)", one_two_five(5_000), start.reply),
+            "model": menu("model", budget.MODELS, of.name),
+            "weights": menu("weights (format)", budget.WEIGHTS, form.name),
+            "chip": menu("chip", [(chip(each).label, each) for each in budget.CHIPS], on.name),
+            "chips": menu("chips together", (1, 2, 4, 8), start.chips),
+            "batch": Sizes("guests (batch)", guests, start.batch),
+        }
+        super().__init__(ScratchStage(), controls)
+
+    def move(self, **values: Any) -> Mapping[str, str]:
+        setting = ScratchSetting(**values)
+        self.stage.show(setting)
+        return setting.facts()
+
+    def arranged(self, controls: Mapping[str, w.Dropdown | Sizes]) -> list[w.Widget]:
+        return grouped(self.groups, controls)
