@@ -1,0 +1,485 @@
+"""The archive pantry: recipe cards as vectors, and the few that are nearest to a question.
+
+Retrieval-augmented generation (RAG) in small. A card becomes a vector, a question becomes a vector
+in the same space, and the cards with the largest cosine are put into the prompt. What was not
+fetched, the model does not get to read.
+
+Here the vectors come from latent semantic analysis: words counted and weighted (tf-idf), and a
+truncated singular value decomposition (Deerwester et al., "Indexing by Latent Semantic Analysis",
+1990). It learns from these cards alone which words keep company. Systems in production take a
+trained embedding model in its place. Everything after the vector is the same: cosine, the k best,
+an index that skips most of the archive, the prompt.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from functools import cache
+from itertools import pairwise
+from time import perf_counter
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kitchenlib import data
+from kitchenlib.inputs import dimension, instance, wrong
+from kitchenlib.llm import LLM
+from kitchenlib.retrieval import flat_bytes, inverted_bytes, inverted_search
+
+Vectors = NDArray[np.float32]
+
+DIM = 64  #: values of a vector
+BEST = 3  #: cards that go into a prompt: a setting, no law
+LISTS = 16  #: of an inverted file
+KINDS = {
+    "same": "the card's own words",
+    "other": "other words",
+    "two": "two cards needed",
+}  #: kinds of question, and what each means
+
+_ID_BYTES = 8  # of a card in a list, as in `kitchenlib.retrieval`
+_ROUNDS = 100  # of k-means at most; it settles much earlier
+_WORD = re.compile(r"[a-z]+")
+_EMPTY = frozenset(  # they say nothing of a dish, and those of questions are too rare on cards
+    "a an and are as at be but by can do does for from goes has have how i if in into is it its "
+    "long many much must my no not of on one or our should so than that the their them then there "
+    "they this to was we what when where which who whose why will with without you your".split()
+)
+_SHORT = "Answer with a short phrase"
+_BOTH, _THIS_AND_THAT = " + ", "; "  # between the names of two cards, and between two facts
+
+# --- what is in it -------------------------------------------------------------------------------
+
+
+class Recipe(NamedTuple):
+    """A recipe card: its name, its course ("soup", "bread" ...) and its text."""
+
+    name: str
+    course: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.text}"
+
+
+class Question(NamedTuple):
+    """A question to the archive, and what a good answer needs.
+
+    Attributes:
+        text: the question.
+        cards: names of the cards that answer it: one, or two that are needed both.
+        words: its kind, one of `KINDS`.
+        answer: what an answer has to contain, as it stands on a card; of two cards "this; that".
+    """
+
+    text: str
+    cards: tuple[str, ...]
+    words: str
+    answer: str
+
+    def answered_by(self, text: str) -> bool:
+        """Whether a text contains what an answer has to contain."""
+        return all(fact.lower() in text.lower() for fact in self.answer.split(_THIS_AND_THAT))
+
+
+class Found(NamedTuple):
+    """A card, and the cosine between its vector and the question's: 1 for the same direction."""
+
+    card: Recipe
+    similarity: float
+
+
+@cache
+def cards() -> tuple[Recipe, ...]:
+    """The archive: recipe cards written for this collection, in the order of the file."""
+    rows = data.rows("recipes.csv")
+    return tuple(Recipe(row["name"], row["course"], row["text"]) for row in rows)
+
+
+@cache
+def questions() -> tuple[Question, ...]:
+    """Questions to the archive whose right cards are known, in the order of the file."""
+    return tuple(
+        Question(row["question"], tuple(row["card"].split(_BOTH)), row["words"], row["answer"])
+        for row in data.rows("recipe_questions.csv")
+    )
+
+
+# --- text to vectors -----------------------------------------------------------------------------
+
+
+class _Meaning:
+    """From text to a vector, learnt from `texts`: tf-idf, then the `dim` strongest directions.
+
+    Attributes:
+        vectors: of the texts, (texts, dim), float32, of length 1.
+    """
+
+    def __init__(self, texts: Sequence[str], dim: int) -> None:
+        counted = [_words(text) for text in texts]
+        held = Counter(word for words in counted for word in words)  # texts with each word
+        self._column = {word: i for i, word in enumerate(sorted(held))}
+        self._rarity = np.array([1 + np.log(len(texts) / held[word]) for word in self._column])
+        table = np.stack([self._weighted(words) for words in counted])
+        _, _, directions = np.linalg.svd(table, full_matrices=False)
+        self._axes = _signed(directions[:dim]).T  # (words, dim)
+        self.vectors: Vectors = _units(table @ self._axes)
+
+    def __call__(self, text: str) -> Vectors:
+        """The vector of any text, (dim,), folded in: its words, along the directions learnt."""
+        row = self._weighted(_words(text))
+        if not row.any():
+            raise wrong("question", text, "none of its words stands on any card")
+        return _units((row @ self._axes)[None])[0]
+
+    def _weighted(self, words: Counter[str]) -> NDArray[np.float64]:
+        """How often each known word is there, (words,): rarer words weigh more (tf-idf)."""
+        row = np.zeros(len(self._column))
+        for word, times in words.items():
+            if word in self._column:
+                row[self._column[word]] = 1 + np.log(times)
+        row *= self._rarity
+        return row / max(float(np.linalg.norm(row)), 1e-12)
+
+
+def _words(text: str) -> Counter[str]:
+    """The words of a text that say something, and how often each stands there."""
+    return Counter(word for word in _WORD.findall(text.lower()) if word not in _EMPTY)
+
+
+def _signed(directions: NDArray[np.float64]) -> NDArray[np.float64]:
+    """A direction is as good as its opposite: the largest value of each is made positive."""
+    largest = np.abs(directions).argmax(axis=1)
+    return directions * np.sign(directions[np.arange(len(directions)), largest])[:, None]
+
+
+def _units(rows: NDArray[np.float64]) -> Vectors:
+    """Rows of length 1, float32: then a dot product is a cosine."""
+    lengths = np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
+    return (rows / lengths).astype(np.float32)
+
+
+# --- search --------------------------------------------------------------------------------------
+
+
+class Pantry:
+    """An archive that can be searched.
+
+    Args:
+        archive: the cards; None takes `cards`.
+        dim: values of a vector, at most as many as there are cards.
+
+    Attributes:
+        cards: the cards.
+        vectors: one for each card, (cards, dim), float32, of length 1.
+    """
+
+    def __init__(self, archive: Sequence[Recipe] | None = None, dim: int = DIM) -> None:
+        self.cards = cards() if archive is None else tuple(archive)
+        if not self.cards or not all(isinstance(card, Recipe) for card in self.cards):
+            raise wrong("archive", archive, "give recipe cards, for example pantry.cards()")
+        if dimension("dim", dim, "values of a vector") > len(self.cards):
+            raise wrong("dim", dim, f"give at most {len(self.cards)}, as many as there are cards")
+        self._meaning = _Meaning([f"{card.name}. {card.text}" for card in self.cards], dim)
+        self.vectors = self._meaning.vectors
+
+    def vector(self, text: str) -> Vectors:
+        """The vector of a question, or of any text, (dim,), float32, of length 1.
+
+        Raises ``ValueError`` where no word of it stands on any card.
+        """
+        if not isinstance(text, str):
+            raise wrong("question", text, "give a text, for example 'How long does rice cook?'")
+        return self._meaning(text)
+
+    def search(self, question: str, k: int = BEST) -> list[Found]:
+        """The `k` cards nearest to a question, the nearest first: all cards are compared."""
+        return self._best(np.arange(len(self.cards)), self.vector(question), self._most(k))
+
+    def index(self, lists: int = LISTS, seed: int = 0) -> Index:
+        """An inverted file over the cards: `lists` groups of neighbours (k-means)."""
+        return Index(self, lists, seed)
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Cards, and values of a vector."""
+        cards, dim = self.vectors.shape
+        return cards, dim
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of the vectors: what an exact search reads."""
+        return int(flat_bytes(*self.size))
+
+    def _most(self, k: int) -> int:
+        if dimension("k", k, "cards") > len(self.cards):
+            raise wrong("k", k, f"give at most {len(self.cards)}, as many as there are cards")
+        return k
+
+    def _best(self, among: NDArray[np.intp], vector: Vectors, k: int) -> list[Found]:
+        """The `k` nearest of the cards with these numbers."""
+        cosines = self.vectors[among] @ vector
+        order = np.argsort(-cosines, kind="stable")[:k]
+        return [Found(self.cards[among[i]], float(cosines[i])) for i in order]
+
+
+class Scan(NamedTuple):
+    """What a search in an inverted file found, and what it read.
+
+    Attributes:
+        found: the nearest cards of the lists it looked into; fewer than asked for where those hold
+            no more.
+        compared: cards it compared the question with.
+        bytes: centroids, vectors and numbers of cards read.
+    """
+
+    found: list[Found]
+    compared: int
+    bytes: int
+
+
+class Index:
+    """An inverted file: each card stands in the list of its nearest centroid.
+
+    Args:
+        pantry: whose cards.
+        lists: how many, at most as many as there are cards.
+        seed: which cards the centroids start from.
+
+    Attributes:
+        centroids: (lists, dim), float32, of length 1.
+        members: the numbers of the cards in each list.
+    """
+
+    def __init__(self, pantry: Pantry, lists: int = LISTS, seed: int = 0) -> None:
+        instance("pantry", pantry, Pantry, "pantry.Pantry()")
+        if dimension("lists", lists, "lists") > len(pantry.cards):
+            wanted = f"give at most {len(pantry.cards)}, as many as there are cards"
+            raise wrong("lists", lists, wanted)
+        self.pantry = pantry
+        self.centroids, nearest = _grouped(pantry.vectors, lists, seed)
+        self.members = [np.flatnonzero(nearest == i) for i in range(lists)]
+
+    @property
+    def sizes(self) -> list[int]:
+        """Cards in each list."""
+        return [len(numbers) for numbers in self.members]
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of the index: vectors, numbers of cards and centroids."""
+        return int(inverted_bytes(*self.pantry.size, len(self.members)))
+
+    def search(self, question: str, k: int = BEST, probes: int = 1) -> Scan:
+        """The `k` nearest cards of the `probes` lists whose centroids are nearest."""
+        self._checked(probes)
+        k, vector = self.pantry._most(k), self.pantry.vector(question)
+        nearest = np.argsort(-(self.centroids @ vector), kind="stable")[:probes]
+        among = np.sort(np.concatenate([self.members[i] for i in nearest]))
+        row = self.pantry.vectors[0].nbytes + _ID_BYTES
+        read = self.centroids.nbytes + len(among) * row
+        return Scan(self.pantry._best(among, vector, k), len(among), read)
+
+    def _checked(self, probes: int) -> None:
+        if dimension("probes", probes, "lists") > len(self.members):
+            raise wrong("probes", probes, f"give at most {len(self.members)}, as many as there are")
+
+
+def _grouped(vectors: Vectors, lists: int, seed: int) -> tuple[Vectors, NDArray[np.intp]]:
+    """Centroids, and the nearest one of each vector: k-means on the sphere, in float64.
+
+    Twice the digits of the vectors, so that which list is nearest is the same on every machine.
+    """
+    points = vectors.astype(np.float64)
+    start = np.random.default_rng(seed).choice(len(points), lists, replace=False)
+    centres, nearest = points[np.sort(start)], np.full(len(points), -1)
+    for _ in range(_ROUNDS):
+        cosines = points @ centres.T
+        before, nearest = nearest, cosines.argmax(axis=1)
+        for empty in sorted(
+            set(range(lists)) - set(nearest)
+        ):  # takes the loneliest vector of a long list
+            shared = np.bincount(nearest, minlength=lists)[nearest] > 1
+            lonely = np.where(shared, cosines[np.arange(len(points)), nearest], np.inf).argmin()
+            nearest[lonely] = empty
+        if np.array_equal(before, nearest):
+            break
+        sums = np.stack([points[nearest == i].sum(axis=0) for i in range(lists)])
+        centres = sums / np.linalg.norm(sums, axis=1, keepdims=True)
+    return centres.astype(np.float32), nearest
+
+
+# --- how well it finds ---------------------------------------------------------------------------
+
+
+class Recall(NamedTuple):
+    """How much of what the exact search finds an inverted file finds, over all questions.
+
+    Attributes:
+        probes: lists that each question looked into.
+        share: of the exact search's k best, from 0 to 1.
+        bytes: read for a question, the mean.
+        law: what `kitchenlib.retrieval.inverted_search` says: all lists equally long and likely.
+    """
+
+    probes: int
+    share: float
+    bytes: float
+    law: float
+
+    def __str__(self) -> str:
+        return f"{self.probes:2} lists: {self.share:.0%} of the best, {self.bytes / 1e3:.1f} kB"
+
+
+def recall(
+    index: Index, k: int = BEST, probes: int = 1, asked: Sequence[Question] | None = None
+) -> Recall:
+    """The recall@k of an inverted file against the exact search, and the bytes it read.
+
+    Args:
+        index: of the archive.
+        k: nearest cards that count.
+        probes: lists that each question looks into.
+        asked: questions; None takes `questions`.
+    """
+    instance("index", index, Index, "pantry.Pantry().index()")
+    asked = questions() if asked is None else asked
+    scans = [index.search(question.text, k, probes) for question in asked]
+    exact = [index.pantry.search(question.text, k) for question in asked]
+    same = [
+        len({f.card.name for f in scan.found} & {f.card.name for f in best})
+        for scan, best in zip(scans, exact, strict=True)
+    ]
+    law = inverted_search(*index.pantry.size, len(index.members), probes)
+    read = float(np.mean([scan.bytes for scan in scans]))
+    return Recall(probes, sum(same) / (k * len(asked)), read, float(law.bytes))
+
+
+class Miss(NamedTuple):
+    """A question without all its cards among the k best, and what came instead."""
+
+    question: Question
+    found: list[Found]
+
+    @property
+    def lacking(self) -> list[str]:
+        """Names of the cards that did not come."""
+        came = {each.card.name for each in self.found}
+        return [name for name in self.question.cards if name not in came]
+
+
+def misses(pantry: Pantry, k: int = BEST, asked: Sequence[Question] | None = None) -> list[Miss]:
+    """The questions for which a card is lacking among the `k` best: no model can answer them."""
+    instance("pantry", pantry, Pantry, "pantry.Pantry()")
+    asked = questions() if asked is None else asked
+    searched = [Miss(question, pantry.search(question.text, k)) for question in asked]
+    return [each for each in searched if each.lacking]
+
+
+class Hits(NamedTuple):
+    """How many of the questions that were asked had all their cards among the k best."""
+
+    found: int
+    asked: int
+
+    @property
+    def share(self) -> float:
+        """From 0 to 1: the ceiling of whatever a model makes of the cards."""
+        return self.found / self.asked
+
+    def __str__(self) -> str:
+        return f"{self.found} of {self.asked}"
+
+
+def hits(pantry: Pantry, k: int = BEST, asked: Sequence[Question] | None = None) -> dict[str, Hits]:
+    """For how many questions all their cards are among the `k` best, by kind (see `KINDS`)."""
+    asked = questions() if asked is None else asked
+    every = Counter(question.words for question in asked)
+    missed = Counter(miss.question.words for miss in misses(pantry, k, asked))
+    return {kind: Hits(n - missed[kind], n) for kind in KINDS if (n := every[kind])}
+
+
+# --- the prompt ----------------------------------------------------------------------------------
+
+
+def prompt(question: str, archive: Sequence[Recipe | Found] = ()) -> str:
+    """What a language model is asked: the cards, each with its name, and then the question.
+
+    In this order, so that the notes on cards that come first in every prompt could be kept.
+    """
+    if not archive:
+        return f"{question} {_SHORT}."
+    given = [str(each.card if isinstance(each, Found) else each) for each in archive]
+    return "\n\n".join([*given, f"According to the cards above: {question} {_SHORT} from them."])
+
+
+class Answered(NamedTuple):
+    """What a model made of a prompt with so many cards, against the clock.
+
+    Attributes:
+        cards: in the prompt.
+        prompt: its tokens.
+        ttft: seconds from the question to the first token of the answer, without the search.
+        tpot: seconds of one further token, the mean; not a number where none was written.
+        text: the answer.
+        right: whether it contains the fact that the question asks for.
+    """
+
+    cards: int
+    prompt: int
+    ttft: float
+    tpot: float
+    text: str
+    right: bool
+
+
+def measured(
+    smol: LLM,
+    question: Question | None = None,
+    sizes: Sequence[int] = (0, BEST, 12),
+    tokens: int = 16,
+    pantry: Pantry | None = None,
+) -> list[Answered]:
+    """Ask a real model without a card, with the few best, and with more: a few seconds.
+
+    Args:
+        smol: the model; its stand-in is as fast and writes nonsense.
+        question: one of `questions`; None takes the first.
+        sizes: cards in the prompt, the nearest first.
+        tokens: of the answer at most.
+        pantry: where to search; None takes all `cards`.
+
+    Raises ``ValueError`` for a prompt that is longer than the model can read.
+    """
+    instance("smol", smol, LLM, "llm.load()")
+    question = questions()[0] if question is None else question
+    instance("question", question, Question, "pantry.questions()[0]")
+    pantry = Pantry() if pantry is None else pantry
+    dimension("tokens", tokens, "tokens of the answer", least=2)
+    return [
+        _answered(smol, question, pantry.search(question.text, k) if k else [], tokens)
+        for k in sizes
+    ]
+
+
+def _answered(smol: LLM, question: Question, found: list[Found], tokens: int) -> Answered:
+    ids = smol.chat(prompt(question.text, found))
+    if len(ids) + tokens > smol.shape.context:
+        raise ValueError(
+            f"{len(found)} cards make a prompt of {len(ids):,} tokens, and this model can read "
+            f"{smol.shape.context:,}, its answer of {tokens} included: give fewer cards"
+        )
+    clock = [perf_counter()]
+    logits, cache = smol.prefill(ids, room=tokens)
+    written = [int(logits.argmax())]
+    clock.append(perf_counter())
+    while len(written) < tokens and written[-1] != smol.tokenizer.end:
+        written.append(int(smol.decode_step(written[-1], cache).argmax()))
+        clock.append(perf_counter())
+    first, *steps = (later - earlier for earlier, later in pairwise(clock))
+    text = smol.text(written).strip()
+    each = sum(steps) / len(steps) if steps else float("nan")
+    return Answered(len(found), len(ids), first, each, text, question.answered_by(text))

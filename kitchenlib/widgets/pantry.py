@@ -1,0 +1,61 @@
+"""The whole archive in the prompt, or a few cards of it, set by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import ipywidgets as w  # type: ignore[import-untyped]
+
+from kitchenlib.chips import chip
+from kitchenlib.inputs import find
+from kitchenlib.models import model
+from kitchenlib.plots import fetching, fixing
+from kitchenlib.plots.fetching import PantrySetting
+from kitchenlib.plots.pantry import PantryStage
+from kitchenlib.widgets.base import Explorer, Sizes, grouped, menu, powers_of_two
+
+
+class PantryExplorer(Explorer):
+    """The whole archive before each question, or the documents that were fetched for it.
+
+    Args:
+        setting: keywords of `kitchenlib.plots.fetching.PantrySetting`: documents, tokens, k,
+            cached; batch, model, chip, chips.
+
+    Raises `UnknownName` that lists near matches for a name that is in no catalogue, ``ValueError``
+    that lists the choices for a value that the control does not offer.
+    """
+
+    stage: PantryStage
+
+    #: Headings, and the controls below each.
+    groups: Mapping[str, str] = {
+        "the archive": "documents tokens k cached",
+        "the kitchen": "batch model chip chips",
+    }
+
+    def __init__(self, **setting: Any) -> None:
+        for name in setting:
+            find("setting of the explorer", name, dict.fromkeys(PantrySetting._fields))
+        start = fetching.WORKED._replace(**setting)
+        of, on = model(start.model), chip(start.chip)  # by any of their names
+        controls = {
+            "documents": Sizes("documents", fetching.DOCUMENTS, start.documents),
+            "tokens": menu("tokens of each", fetching.LENGTHS, start.tokens),
+            "k": menu("fetched (k best)", fetching.FETCHED, start.k),
+            "cached": menu("archive cached", fetching.CACHED, start.cached),
+            "batch": Sizes("guests (batch)", powers_of_two(1, 1024), start.batch),
+            "model": menu("model", fetching.MODELS, of.name),
+            "chip": menu("chip", [(chip(each).label, each) for each in fixing.CHIPS], on.name),
+            "chips": menu("chips together", (1, 2, 4, 8), start.chips),
+        }
+        super().__init__(PantryStage(), controls)
+
+    def move(self, **values: Any) -> Mapping[str, str]:
+        setting = PantrySetting(**values)
+        self.stage.show(setting)
+        return setting.facts()
+
+    def arranged(self, controls: Mapping[str, w.Dropdown | Sizes]) -> list[w.Widget]:
+        return grouped(self.groups, controls)
