@@ -2,7 +2,8 @@
 
 A picture is cut into patches; some families join neighbouring patches to one token. A clip becomes
 rows at a fixed rate. For the language model they are rows as words are: `kl.prefill` with that
-many more tokens is their cost. What the encoder in front of it calculates is not counted here.
+many more tokens is their cost. What the encoder in front of it calculates comes on top:
+`encoder_flops` is a bound for it. Marks between the parts of a picture are words, and not counted.
 """
 
 from __future__ import annotations
@@ -13,6 +14,24 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kitchenlib.inputs import Number, broadcastable, count, find, positive, whole
+from kitchenlib.units import FLOP_PER_MULTIPLY_ADD
+
+
+@dataclass(frozen=True)
+class Encoder:
+    """The layers in which patches look at each other, before the language model sees them.
+
+    Attributes:
+        layers: how many.
+        hidden: size of a patch's row.
+        width: of the feed-forward layers, which have two matrices.
+        patch: side of a patch in pixels.
+    """
+
+    layers: int
+    hidden: int
+    width: int
+    patch: int
 
 
 @dataclass(frozen=True)
@@ -23,13 +42,18 @@ class Sight:
         cell: side in pixels of what becomes one token: a patch, or the patches that are joined.
         side: side in pixels to which every picture is brought; None keeps its own size.
         tiles: pictures of that side that are made of one.
+        across: tiles along the longer side, where the shorter one has as many as it needs and an
+            overview comes on top; None has always as many `tiles`.
         least, most: tokens of a picture that keeps its own size.
+        encoder: what looks at the patches.
         source: where the numbers come from.
     """
 
     cell: int
     side: int | None
+    encoder: Encoder
     tiles: int = 1
+    across: int | None = None
     least: int = 1
     most: int = 1
     source: str = ""
@@ -44,14 +68,38 @@ class Hearing:
     source: str
 
 
+_CLIP_L = Encoder(24, 1024, 4096, 14)  # config of openai/clip-vit-large-patch14-336
+_SIGLIP_L = Encoder(27, 1152, 4304, 14)  # SigLIP So400m/14: vision_config of Gemma 3
+_SIGLIP_B = Encoder(12, 768, 3072, 16)  # google/siglip-base-patch16-512
+_QWEN = Encoder(32, 1280, 5120, 14)  # defaults of transformers 5.24 qwen2_vl
+
 #: Families of models that see.
 SIGHTS = {
-    "LLaVA-1.5": Sight(14, 336, source="CLIP ViT-L/14 at 336 pixels; haotian-liu/LLaVA#1143"),
-    "LLaVA-1.6": Sight(
-        14, 336, tiles=5, source="four tiles and an overview, the most; same thread"
+    "LLaVA-1.5": Sight(
+        14, 336, _CLIP_L, source="CLIP ViT-L/14 at 336 pixels; haotian-liu/LLaVA#1143"
     ),
-    "Gemma-3": Sight(56, 896, source="SigLIP 896/14, pooled 4 x 4; transformers 5.24 gemma3"),
-    "Qwen2-VL": Sight(28, None, 1, 4, 1280, "2 x 2 patches of 14; transformers 5.24 qwen2_vl"),
+    "LLaVA-1.6": Sight(
+        14, 336, _CLIP_L, tiles=5, source="four tiles and an overview, the most; same thread"
+    ),
+    "Gemma-3": Sight(
+        56, 896, _SIGLIP_L, source="SigLIP 896/14, pooled 4 x 4; transformers 5.24 gemma3"
+    ),
+    "Qwen2-VL": Sight(
+        28,
+        None,
+        _QWEN,
+        least=4,
+        most=1280,
+        source="2 x 2 patches of 14; transformers 5.24 qwen2_vl",
+    ),
+    "SmolVLM-256M": Sight(
+        64,
+        512,
+        _SIGLIP_B,
+        across=4,
+        source="longer side 2,048, tiles of 512, 4 x 4 patches of 16 joined, an overview; "
+        "HuggingFaceTB/SmolVLM-256M-Instruct, transformers 5.24 idefics3",
+    ),
 }
 #: Families of models that hear. A window that is not full is filled up with silence.
 HEARINGS = {
@@ -64,7 +112,8 @@ def image_tokens(family: str, width: ArrayLike, height: ArrayLike) -> Number:
     """Tokens of one picture of `width` times `height` pixels, as the `family` cuts it.
 
     Where pictures keep their size, sides are rounded to whole cells, and a picture beyond the
-    limits is scaled into them (the rule of Qwen2-VL's ``smart_resize``).
+    limits is scaled into them (the rule of Qwen2-VL's ``smart_resize``). Elsewhere its size does
+    not count: at most the ratio of its sides does, where that decides on the tiles.
 
     Returns:
         Whole tokens, a number or an array.
@@ -79,12 +128,42 @@ def image_tokens(family: str, width: ArrayLike, height: ArrayLike) -> Number:
     sight = find("family of models that see", family, SIGHTS)
     wide, high = count("width", width, "pixels"), count("height", height, "pixels")
     broadcastable(width=wide, height=high)
+    return whole(_tokens(sight, wide, high))
+
+
+def encoder_flops(family: str, width: ArrayLike, height: ArrayLike) -> Number:
+    """FLOPs that the `family`'s encoder needs at least for one picture: its matrix products.
+
+    Each patch goes through all layers, and looks at all patches of its tile. Cutting the patches,
+    the projection to the language model and rows that are no patches come on top.
+
+    Arguments and errors as for `image_tokens`.
+    """
+    sight = find("family of models that see", family, SIGHTS)
+    wide, high = count("width", width, "pixels"), count("height", height, "pixels")
+    broadcastable(width=wide, height=high)
+    eyes = sight.encoder
+    patches = _tokens(sight, wide, high) * (sight.cell // eyes.patch) ** 2
+    seen = patches if sight.side is None else np.asarray((sight.side // eyes.patch) ** 2)
+    weights = 4 * eyes.hidden**2 + 2 * eyes.hidden * eyes.width
+    each = FLOP_PER_MULTIPLY_ADD * eyes.layers * (weights + 2 * eyes.hidden * seen)
+    return whole(patches * each)
+
+
+def _tokens(sight: Sight, width: Number, height: Number) -> np.ndarray:
     if sight.side is None:
-        tokens = _own_size(sight, wide, high)
-    else:
-        each = sight.tiles * (sight.side // sight.cell) ** 2
-        tokens = np.full(np.broadcast(wide, high).shape, float(each))
-    return whole(tokens)
+        return _own_size(sight, width, height)
+    each = (sight.side // sight.cell) ** 2
+    tiles = np.full(np.broadcast(width, height).shape, float(sight.tiles))
+    if sight.across is not None:
+        tiles = sight.across * _down(sight.across, sight.side, width, height) + 1
+    return each * tiles
+
+
+def _down(across: int, side: int, width: Number, height: Number) -> np.ndarray:
+    """Tiles along the shorter side, where the longer one is made `across` tiles long."""
+    shorter = np.minimum(width, height) / np.maximum(width, height)
+    return np.maximum(np.ceil(np.floor(across * side * shorter) / side), 1)
 
 
 def _own_size(sight: Sight, width: Number, height: Number) -> np.ndarray:

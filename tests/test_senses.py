@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kitchenlib.inputs import UnknownName
-from kitchenlib.senses import audio_tokens, image_tokens
+from kitchenlib.senses import SIGHTS, audio_tokens, encoder_flops, image_tokens
 
 
 @pytest.mark.parametrize(
@@ -80,3 +80,59 @@ def test_an_unknown_family_lists_those_known() -> None:
         image_tokens("GPT-2", 10, 10)
     with pytest.raises(UnknownName, match=r"family of models that hear .*Whisper"):
         audio_tokens("GPT-2", 10)
+
+
+# --- tiles and encoders ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("sides", "tiles"), [((64, 64), 16), ((640, 480), 12), ((480, 640), 12), ((4000, 500), 4)]
+)
+def test_smolvlm_cuts_a_small_picture_into_as_many_tiles_as_a_large_one(
+    sides: tuple[int, int], tiles: int
+) -> None:
+    """Tiles of 64 tokens, and an overview: the rule of its image processor, counted in pixels."""
+    assert image_tokens("SmolVLM-256M", *sides) == 64 * (tiles + 1)
+    assert image_tokens("SmolVLM-256M", *(8 * side for side in sides)) == 64 * (tiles + 1)
+
+
+@given(st.integers(1, 5000), st.integers(1, 5000))
+def test_smolvlm_follows_the_steps_of_its_image_processor(width: int, height: int) -> None:
+    longer, shorter = max(width, height), min(width, height)
+    scaled = int(2048 * shorter / longer)
+    scaled += scaled % 2
+    down = max(math.ceil(scaled / 512), 1)
+    assert image_tokens("SmolVLM-256M", width, height) == 64 * (4 * down + 1)
+
+
+def test_clip_at_336_pixels_calculates_0_38_tflop() -> None:
+    """191 GMAC is its published size; its patch embedding and class token are left out here."""
+    assert encoder_flops("LLaVA-1.5", 336, 336) == pytest.approx(2 * 191e9, rel=0.01)
+    assert encoder_flops("LLaVA-1.6", 9, 9) == 5 * encoder_flops("LLaVA-1.5", 336, 336)
+
+
+def test_siglip_at_896_pixels_is_worth_4096_patches_that_all_look_at_each_other() -> None:
+    weights = 27 * (4 * 1152**2 + 2 * 1152 * 4304)
+    looking = 27 * 4 * 4096**2 * 1152
+    assert encoder_flops("Gemma-3", 100, 100) == 2 * 4096 * weights + looking
+
+
+def test_an_encoder_that_keeps_the_size_calculates_more_for_a_larger_picture() -> None:
+    small, large = (encoder_flops("Qwen2-VL", side, side) for side in (448, 896))
+    assert large > 4 * small  # four times the patches, and each looks at four times as many
+    assert isinstance(encoder_flops("Qwen2-VL", 448, 448), int)
+
+
+@pytest.mark.parametrize("family", SIGHTS)
+def test_every_family_names_its_source_and_its_cells_are_whole_patches(family: str) -> None:
+    sight = SIGHTS[family]
+    assert sight.source
+    assert sight.cell % sight.encoder.patch == 0
+    assert sight.side is None or sight.side % sight.cell == 0
+
+
+def test_an_encoder_takes_what_the_tokens_take() -> None:
+    with pytest.raises(ValueError, match=r"width .*whole number of pixels"):
+        encoder_flops("Gemma-3", 0.5, 100)
+    with pytest.raises(UnknownName, match="family of models that see"):
+        encoder_flops("GPT-2", 10, 10)

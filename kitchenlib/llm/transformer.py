@@ -3,6 +3,7 @@
 One pass reads a few new tokens of each sequence, looks back at the notes (the KV cache), and adds
 to them. `prefill` is that pass over a whole prompt; `decode_step` is the same pass over one token.
 Nothing else tells the two apart: that one is a flood and the other a drip is the shape of `x`.
+Nor does a pass know what a row of `x` stands for: `prefill_rows` reads rows that are no words.
 
 The rows of `x` are the new tokens of all sequences, one below the other, without padding. The
 weights are read once for all rows; each sequence looks back at its own notes only.
@@ -67,6 +68,50 @@ class Transformer:
         logits = self._logits(self._pass(new, cache)[last])
         return (logits[0] if single else logits), cache
 
+    def rows(self, ids: ArrayLike) -> Array:
+        """The rows that stand for token numbers, (tokens, hidden): what a pass begins with."""
+        return self._weights.embedding[self.checked(ids)]
+
+    def rows_after(self, layers: int, prompts: Sequence[Sequence[int]]) -> Array:
+        """What the first so many layers make of prompts, (rows, hidden): a row for each token.
+
+        Args:
+            layers: 0 for the rows as a pass begins with them, at most as many as there are.
+            prompts: token numbers of each prompt, of any lengths. Their rows lie one below the
+                other, and none looks at another prompt's.
+        """
+        depth = dimension("layers", layers, "layers", least=0)
+        if depth > self.shape.layers:
+            raise wrong("layers", layers, f"the model has {self.shape.layers} layers")
+        new = [self.checked(ids) for ids in prompts]
+        if not new:
+            raise wrong("prompts", prompts, "give at least one prompt, each a list of tokens")
+        cache = Cache(self.shape, len(new), max(map(len, new)))
+        return self._layers(self.rows(np.concatenate(new)), cache.entries(new), cache, depth)
+
+    def prefill_rows(
+        self, rows: ArrayLike, room: int = 256, cache: Cache | None = None
+    ) -> tuple[Array, Cache]:
+        """Read the rows of one prompt, whatever they stand for: words, or patches of a picture.
+
+        Args:
+            rows: (tokens, hidden), finite numbers. Those of words are `rows`.
+            room: tokens to leave room for in the notepad, beyond the prompt.
+            cache: a notepad to go on in; None takes a new one.
+
+        Returns:
+            logits after the last row, (vocab,); and the notepad.
+
+        Raises:
+            ValueError: what are no such rows, or more of them than there is room for.
+        """
+        x = self._checked_rows(rows)
+        if cache is None:
+            needed = len(x) + dimension("room", room, "tokens", least=0)
+            cache = Cache(self.shape, 1, min(needed, self.shape.context))
+        entries = cache.entries([x])
+        return self._logits(self._layers(x, entries, cache)[-1:])[0], cache
+
     def decode_step(self, token: int | Sequence[int], cache: Cache) -> Array:
         """Read one more token of each sequence: the drip.
 
@@ -102,6 +147,18 @@ class Transformer:
             raise wrong("tokens", ids, f"token numbers go from 0 to {self.shape.vocab - 1:,}")
         return tokens
 
+    def _checked_rows(self, rows: ArrayLike) -> Array:
+        """A copy of rows as float32, (tokens, hidden); ``ValueError`` for what are none."""
+        given, hidden = np.asarray(rows), self.shape.hidden
+        wanted = f"give at least one row of {hidden} finite numbers, (tokens, {hidden})"
+        if given.ndim != 2 or given.dtype.kind != "f" or given.shape[1] != hidden or not len(given):
+            raise wrong("rows", rows, wanted)
+        with np.errstate(over="ignore"):  # too large for float32 becomes infinite: caught below
+            copied = given.astype(np.float32)
+        if not np.isfinite(copied).all():
+            raise wrong("rows", rows, wanted)
+        return copied
+
     @contextmanager
     def counted(self) -> Iterator[Meter]:
         """Count FLOPs and bytes of what runs inside ``with smol.counted() as counts:``."""
@@ -114,10 +171,16 @@ class Transformer:
     def _pass(self, new: list[Tokens], cache: Cache) -> Array:
         """Run the `new` tokens of each sequence through all layers: (rows, hidden)."""
         entries = cache.entries(new)
+        return self._layers(self._weights.embedding[np.concatenate(new)], entries, cache)
+
+    def _layers(
+        self, x: Array, entries: list[Entry], cache: Cache, layers: int | None = None
+    ) -> Array:
+        """Run rows through all layers, or the first few, in place: `x`, (rows, hidden)."""
+        self.meter.read("embedding", x)
         places = np.concatenate([np.arange(entry.before, entry.end) for entry in entries])
         turns = self._turns[places][:, None]  # (rows, 1, head_dim / 2): the same for every head
-        x = self.meter.read("embedding", self._weights.embedding[np.concatenate(new)])
-        for number, layer in enumerate(self._weights.layers):
+        for number, layer in enumerate(self._weights.layers[:layers]):
             notes = cache.keys[number], cache.values[number]
             x += self._attention(self._norm(x, layer.attention_norm), layer, turns, notes, entries)
             x += self._feed_forward(self._norm(x, layer.feed_forward_norm), layer)

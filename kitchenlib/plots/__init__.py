@@ -14,7 +14,14 @@ if TYPE_CHECKING:
     from kitchenlib.plots.style import Picture
 
 #: Modules of this package, in the order of the notebooks.
-ROOMS = ("welcome", "ratio", "prefill_vs_decode", "price_paradox", "four_fixes")
+ROOMS = (
+    "welcome",
+    "ratio",
+    "prefill_vs_decode",
+    "price_paradox",
+    "four_fixes",
+    "modern_systems",
+)
 
 
 def figures() -> dict[str, Callable[[], Picture]]:

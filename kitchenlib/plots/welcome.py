@@ -156,6 +156,7 @@ READY = (
     "02_prefill_vs_decode",
     "03_price_paradox",
     "04_four_fixes",
+    "05_modern_systems",
 )
 ROOM, PITCH = (2.64, 1.56), (2.86, 2.02)  # inches: a room on the map, and from one to the next
 

@@ -9,12 +9,20 @@ from kitchenlib.widgets.base import Explorer, Sizes
 from kitchenlib.widgets.bill import BillExplorer
 from kitchenlib.widgets.fixes import FixesExplorer
 from kitchenlib.widgets.law import RooflineExplorer, TasteExplorer
+from kitchenlib.widgets.pantry import PantryExplorer
+from kitchenlib.widgets.scratch import ScratchExplorer
+from kitchenlib.widgets.stations import StationsExplorer
+from kitchenlib.widgets.stock import StockExplorer
 
 __all__ = [
     "BillExplorer",
     "Explorer",
     "FixesExplorer",
+    "PantryExplorer",
     "RooflineExplorer",
+    "ScratchExplorer",
     "Sizes",
+    "StationsExplorer",
+    "StockExplorer",
     "TasteExplorer",
 ]

@@ -1,0 +1,664 @@
+# %% [markdown]
+# # 5. Modern systems
+#
+# **The one idea:** newer kitchens are built differently. Each new part changes one of three things: the [bytes][byte] that
+# are carried, the [FLOPs][FLOP] that are cut, or the number of [tokens][token]. Ask which, and what it costs, and you know where it helps.
+#
+# **You will be able to**
+# - say what a [stock] weighs and what it forgets;
+# - compute what fetching a few documents saves, and see why it cannot answer what it did not fetch;
+# - tell what a [mixture of experts][MoE] carries for one [guest], and for 32;
+# - count a picture or half a minute of sound in tokens;
+# - work out what hidden tokens and [tool calls][tool call] cost in seconds, notes and dollars.
+#
+# **You need** [Four fixes](04_four_fixes.ipynb). **Time:** 40 minutes: 25 to read and play, 15 for the exercises. *More*
+# takes 15 on top.
+
+# %% [markdown]
+# ## The kitchen in this notebook
+#
+# | in the kitchen | in the machine |
+# |---|---|
+# | a stock, boiled down from all that was said | the state of a [state-space model] ([Mamba]) |
+# | an archive pantry in the cellar | documents, found by [vectors][vector] ([RAG]) |
+# | specialised stations | [experts][expert], and a [router] that picks them |
+# | orders for all senses | pictures and sound as rows of numbers |
+# | a [scratchpad] | [reasoning tokens][reasoning token] |
+# | appliances | tools that a program runs for the model ([ReAct]) |
+#
+# Every section has the same shape: the card's promise, a miniature that runs here, the law for a real system, the
+# trap, and a line in your ledger.
+
+# %%
+import kitchenlib as kl
+from kitchenlib import llm
+from kitchenlib.exercises.modern_systems import check, look_back, predict, progress, solution
+from kitchenlib.miniatures import appliances, pantry, patches, scratchpad, stations, stock
+from kitchenlib.miniatures.ledger import Ledger
+from kitchenlib.plots import modern_systems as plots
+from kitchenlib.senses import audio_tokens, image_tokens
+from kitchenlib.widgets import PantryExplorer, ScratchExplorer, StationsExplorer, StockExplorer
+
+h100 = kl.chip("H100 SXM")
+small, large = kl.model("Llama-3.1-8B"), kl.model("Llama-3.1-70B")
+smol = llm.load()
+ledger = Ledger()
+
+# %% [markdown]
+# ## Predict
+
+# %%
+predict("stock")
+
+# %%
+predict("stations")
+
+# %% [markdown]
+# ## 1. The perpetual stock
+#
+# **The card.** *The notes are boiled down to a light stock. However long the guest talks, it gets no heavier.*
+#
+# **In miniature.** A layer of a state-space model keeps a table of numbers, its state. With each token it lets a little
+# of the old go, stirs something of the new in, and tastes. [Attention] notes everything and looks it all through. Here
+# are one layer of each, fed the same stream of rows. Look at both ends: which is faster after 16 tokens, which after
+# 16,384?
+
+# %% tags=["nbval-ignore-output"]
+plots.stock_measured(stock.race())
+
+# %% [markdown]
+# **The law.** In real models the stock has one table for each [layer] and head. Kept for one guest:
+
+# %%
+for name in ("Mamba-2.8B", "Mamba2-2.7B", "Nemotron-H-8B", "Llama-3.1-8B"):
+    model = kl.model(name)
+    print(f"{name:13}", end="")
+    for tokens in (100, 1_000, 100_000):
+        kept = float(model.state_bytes() + model.kv_bytes(tokens))
+        print(f"  {tokens:7,} tokens: {kl.human(kept, 'B'):>7}", end="")
+    print()
+
+# %%
+look_back("stock")
+
+# %% [markdown]
+# Two Mambas keep a stock and nothing else. Nemotron-H is a [hybrid]: 24 layers with a stock, and 4 with notes. Notes are
+# lighter than a stock for a while: the stock is paid in full at the first word.
+#
+# What does a stock of fixed size forget? Here is a test: a stream of items, each at an address, with fillers between
+# them that should be ignored. Then the items are asked for. The weights are set by hand, so this is what such a memory
+# can do at best, not what training finds. Up to how many items does a stock of 64 rows answer rightly?
+
+# %%
+plots.stock_forgets()
+
+# %% [markdown]
+# Sixty-four, and then the items run into each other. Attention recalls all of them, and pays in notes. The dotted line is
+# a stock that stirs in *everything*, fillers too: that it can choose (Mamba's word is *selective*) is what makes a stock
+# usable. That is why hybrids keep a few layers of attention.
+#
+# **The trap.** *No notes, so it is faster.* A stock is read **and written** at every step, and the [sack] is as heavy as
+# ever. From which length of the conversation on is the hybrid faster?
+
+# %%
+hybrid = kl.model("Nemotron-H-8B")
+for guests in (1, 32):
+    for notes in (256, 4_096):
+        a, b = (kl.decode_step(m, notes, batch=guests).time(h100) for m in (hybrid, small))
+        print(f"{guests:2} guests, {notes:5,} tokens:", end=" ")
+        print(f"with a stock {1e3 * a:.2f} ms, with notes {1e3 * b:.2f} ms")
+
+# %%
+kept = hybrid.state_bytes() + hybrid.kv_bytes(100_000)
+ledger.note(
+    "stock",
+    "kept for a guest after 100,000 tokens",
+    small.kv_bytes(100_000),
+    kept,
+    "B",
+    price="it forgets; in short conversations it is heavier than notes; the sack stays",
+)
+
+# %% [markdown]
+# ## 2. The archive pantry
+#
+# **The card.** *Thick recipe books stay in the cellar. The waiter fetches the three pages that fit the order.*
+#
+# **In miniature.** Here is an archive of 216 recipe cards, written for this collection, so no model knows them by heart.
+# Each card becomes a vector: 64 numbers. A question becomes a vector as well, and the [cosine] tells which cards point
+# the same way. (Ours come from counting which words keep company. Real kitchens use a trained model for that. All that
+# follows is the same.)
+
+# %%
+archive = pantry.Pantry()
+question = pantry.questions()[0]
+print(question.text)
+
+for found in archive.search(question.text, k=3):
+    print(f"{found.similarity:.2f}  {found.card}")
+
+# %% [markdown]
+# Is the right card always among the three? An [inverted file] saves reading: the cards are sorted into 16 lists
+# beforehand, and a question looks through the nearest lists only. Left: how much of what a full search finds it still
+# finds ([recall]). Right: how often a full search had all the right cards, by the way a question was worded.
+
+# %%
+plots.recall_by_bytes()
+
+# %% [markdown]
+# Asked in the card's own words, it never fails. Asked in others, it mostly does (these questions were written to be
+# hard: they avoid the words on the card). What came instead?
+
+# %%
+for miss in pantry.misses(archive)[:3]:
+    print(f"{miss.question.text}\n   wanted: {' and '.join(miss.lacking)}", end="")
+    print(f"   came: {miss.found[0].card.name}")
+
+# %% [markdown]
+# **The law.** Llama-3.1-8B on one [H100], 32 guests: the whole archive in every [prompt], the same with its notes kept from
+# before ([prefix caching]), or three cards. Which of the bars does a cached archive not shorten?
+
+# %%
+plots.archive_or_three()
+
+# %% [markdown]
+# Fetching makes the prompt short: less to read, and thinner notes. Kept notes need not be *read* again, but they are
+# carried for every token all the same. And the search itself is no work to speak of: all 216 vectors weigh less than a
+# megabyte.
+#
+# **Your machine.** SmolLM2 gets the question above with no card, with three, and with twelve. When does it know?
+
+# %% tags=["nbval-ignore-output"]
+for asked in pantry.measured(smol, question):
+    print(f"{asked.cards:2} cards, {asked.prompt:4} tokens: first word after {asked.ttft:.2f} s")
+    print(f"   {asked.text!r}: {'right' if asked.right else 'wrong'}")
+
+# %% [markdown]
+# (All 216 cards are over 14,000 tokens. SmolLM2 can hold 8,192, so the whole archive does not go in at all.)
+#
+# **The trap.** *With retrieval the model knows the archive.* It knows three cards. What was not fetched cannot be
+# answered, however good the model: recall is the ceiling. And for a single guest the words come hardly faster, since the
+# sack is what is carried.
+
+# %%
+whole = len(smol.tokenize(pantry.prompt(question.text, archive.cards)))
+three = len(smol.tokenize(pantry.prompt(question.text, archive.search(question.text))))
+
+ledger.note(
+    "pantry",
+    "to read for one question",
+    whole,
+    three,
+    "tokens",
+    price="what was not fetched cannot be answered; the sack stays",
+)
+
+# %% [markdown]
+# ## 3. Specialised stations
+#
+# **The card.** *Sixteen specialised sacks, 500 kg in all. For a dessert the waiter fetches only 40 kg.*
+#
+# **In miniature.** A layer with 16 experts, and a router that sends each row to one of them. Only those that somebody
+# visits are read.
+
+# %%
+layer = stations.Stations(experts=16, per_token=1)
+guests = np.random.default_rng(0).standard_normal((32, layer.hidden), dtype=np.float32)
+
+for number in (1, 8, 32):
+    read = layer.bytes_read(guests[:number])
+    print(f"{number:2} guests visit {layer.touched(guests[:number]):2} of 16", end="")
+    print(f", {read / layer.bytes:.0%} of the weights are read")
+
+# %%
+look_back("stations")
+
+# %% [markdown]
+# **The law.** First the card's own numbers: which sacks make 500 kg in all and 40 kg for one token? Something is shared
+# by all tokens. With one expert for a token there is exactly one answer. With two there is none:
+
+# %%
+card = stations.split(total=500e9, active=40e9, experts=16)
+print(f"shared {card.shared / 1e9:.2f} GB, each expert {card.expert / 1e9:.2f} GB")
+
+for guests in (1, 8, 32, 64):
+    print(f"{guests:2} guests: {card.carried(guests) / 1e9:.0f} GB a step")
+
+# %%
+try:
+    stations.split(total=500, active=40, experts=16, per_token=2)
+except ValueError as problem:
+    print(problem)
+
+# %% [markdown]
+# With 32 guests nearly everything is carried. Left, that kitchen and real ones. Right, measured on a DGX Spark: how many
+# times as many tokens do 2, 8 and 32 guests get, with experts and without?
+
+# %%
+plots.stations_union()
+
+# %% [markdown]
+# Two guests together gain next to nothing on a model with experts: the second one brings a sack of his own. A dense model
+# nearly doubles.
+#
+# And does the dessert station do desserts? Here is what a router sees: rows of SmolLM2, halfway up, for words of our
+# recipe cards. Sixteen experts were found by grouping the rows (this router was not trained; studies of trained ones say
+# the same). Do they tell the course of a card, or the kind of word?
+
+# %%
+plots.stations_by_token()
+
+# %% [markdown]
+# **The trap.** *40 of 500 kg are needed, so a small [warehouse] will do.* The next token may want any of them, in any layer:
+# all sixteen sacks stay in the warehouse.
+
+# %%
+ledger.note(
+    "stations",
+    "carried for one guest's token",
+    card.total,
+    card.active,
+    "B",
+    price=f"all of it stays in the warehouse; 32 guests carry {card.carried(32) / 1e9:.0f} GB",
+)
+
+# %% [markdown]
+# ## 4. Cooking with all senses
+#
+# **The card.** *Pictures and sounds are translated into orders like all others. The chef sees one layout.*
+#
+# **In miniature.**
+
+# %%
+plots.picture_as_rows()
+
+# %% [markdown]
+# **The law.**
+
+# %%
+plots.senses_in_tokens()
+
+# %% [markdown]
+# **The trap.** *A picture is one item of the prompt.*
+
+# %% [markdown]
+# ## 5. The scratchpad
+#
+# **The card.** *Before serving, a complicated order is broken down into steps.*
+#
+# **In miniature.** Why do steps help? The lasagne needs ragù, ragù needs stock, stock needs bones, and so on. A pass of a
+# model has a fixed number of layers, and here each layer can look up one such fact, by attention. (Its weights are set
+# by hand.) Seven links from the lasagne: what is needed?
+
+# %%
+facts = scratchpad.recipes()
+cook = scratchpad.Cook(layers=3)
+
+print("in one pass: ", cook.answer(facts, "lasagne", hops=7))
+print("with a pad:  ", cook.answer(facts, "lasagne", hops=7, scratch=True))
+
+# %% [markdown]
+# In one pass the cook gets as far as there are layers. On the pad it writes down where it is, and the next pass starts
+# from there. So a scratchpad buys *depth*, and the price is tokens. (The dashed line is a cleverer cook, whose facts look
+# each other up as well. It gets further, and to an end all the same.)
+
+# %%
+plots.scratch_hops()
+
+# %% [markdown]
+# **The law.** A hidden token is a token: one trip of the sack, a line in the notes, a line on the bill. What do 2,000 of
+# them cost before a reply of 300?
+
+# %%
+plots.scratch_bill()
+
+# %% [markdown]
+# **The trap.** *You do not see it, so it costs nothing.* The first *visible* word comes after all of them, they stay in
+# the notes till the end, and [price sheets][price sheet] charge them as output. In company each is cheap, as every token
+# is. Where the notes already fill the cart or the warehouse, it is not: 2,000 more for each guest, and fewer guests fit.
+
+# %%
+ledger.note(
+    "scratchpad",
+    "written for one answer",
+    300,
+    300 + 2_000,
+    "tokens",
+    price="in exchange for depth: questions that one pass cannot answer",
+)
+
+# %% [markdown]
+# ## 6. Appliances
+#
+# **The card.** *For some jobs the chef has appliances: a script does it better.*
+#
+# **In miniature.** Here the loop really runs. The cook writes a thought and an action. A program carries the action out
+# and writes what came of it below. All of that is the next prompt. (This cook is a script, so that the page is the same
+# for everybody. It does read: its numbers come from the cards. Under *More* the language model has a go.)
+
+# %%
+run = appliances.react(appliances.QUESTION, appliances.scripted_cook)
+print(run)
+
+# %% [markdown]
+# Its third call was wrong, and it read the complaint and mended it. How long does the appliance take?
+
+# %% tags=["nbval-ignore-output"]
+seconds = appliances.timed(appliances.calculator, "137 * 110")
+thinking = 200 * kl.decode_step(large, context=500, chips=4).time(h100)
+
+print(f"the calculator: {1e6 * seconds:.1f} millionths of a second")
+print(f"200 tokens of mental arithmetic: {thinking:.1f} s (Llama-3.1-70B, four H100s, ideal)")
+
+# %% [markdown]
+# Hundreds of thousands of times faster, and right. But a model remembers nothing between two calls: each prompt holds
+# all that was before, the descriptions of the tools included. What do five calls add up to?
+
+# %%
+plots.tool_turns()
+
+# %% [markdown]
+# **The trap.** *A tool call is free.* The tool is. Around it, 1,748 tokens were sent to write 136. With the tools of a
+# real set, 30 of them, it is over 100,000, used or not. Prefix caching is what makes such loops bearable.
+
+# %%
+calls = run.calls(smol.tokenize)
+sent = sum(call.prompt for call in calls)
+
+ledger.note(
+    "appliances",
+    "written for one calculation",
+    200,
+    calls[-2].reply,
+    "tokens",
+    price=f"{sent:,} prompt tokens sent in {len(calls)} calls",
+)
+
+# %% [markdown]
+# ## 7. Notepad diets
+#
+# Back to the notes. Besides [GQA] there are two more ways to keep them thin. With a [sliding window], most layers look
+# back only a little, and forget the notes before. With [MLA], a token leaves one short row in each layer, from which all
+# keys and values are made again. Which one is thinnest at 131,072 tokens?
+
+# %%
+plots.notepad_diets()
+
+# %%
+diet = kl.model("DeepSeek-V3")
+ledger.note(
+    "diets",
+    "notes of a guest at 131,072 tokens",
+    large.kv_bytes(131_072),
+    diet.kv_bytes(131_072),
+    "B",
+    price="MLA: more cuts for each token; a window: what is behind it is forgotten",
+)
+
+# %% [markdown]
+# ## Your ledger
+#
+# The story ends with a thesis: a kitchen does not get faster because the chef chops more frantically. It takes lighter
+# ingredients, compact reductions, clever appliances, and planning before serving. Here it is, with the numbers that
+# your sections have computed:
+
+# %%
+ledger
+
+# %%
+plots.thesis(ledger)
+
+# %% [markdown]
+# Three of them make something lighter, and pay for it elsewhere: in what is forgotten, in what was not fetched, in a
+# full warehouse. The scratchpad makes *more* tokens, and buys answers with them. None of them makes the chef chop faster.
+
+# %% [markdown]
+# ## Play: four kitchens
+#
+# Take the one that you are curious about.
+#
+# **A stock or notes.** Set the conversation to 256 tokens, then to 65,536. Then compare a Mamba with Llama-2-70B.
+
+# %%
+StockExplorer()
+
+# %% [markdown]
+# **The whole archive or three pages.** How many documents does it take until the archive does not fit? What does a
+# cached prefix change, and what not?
+
+# %%
+PantryExplorer()
+
+# %% [markdown]
+# **Guests at the stations.** From how many guests on is a mixture of experts no longer lighter than a dense model with
+# as many weights? What if some experts are popular (skew)?
+
+# %%
+StationsExplorer()
+
+# %% [markdown]
+# **A budget for thinking.** One guest who thinks 2,000 tokens, then ten samples at once. Then the same in a full house.
+
+# %%
+ScratchExplorer()
+
+# %% [markdown]
+# ## The trap to avoid
+#
+# *Modern means faster.* Take the most modern of the cards: 40 instead of 500 kg for each token, 12.5 times less to carry
+# **and** to cut. Now let guests come:
+
+# %%
+for guests in (1, 8, 32):
+    carried = card.total / card.carried(guests)
+    print(f"{guests:2} guests: {carried:4.1f} times less to carry", end="")
+    print(f", {card.total / card.active:.1f} times less to cut")
+
+# %% [markdown]
+# The bytes come back with company, the FLOPs do not. A system helps where the thing that it changes is the bottleneck.
+# So first ask what the bottleneck is, for *your* guests.
+
+# %% [markdown]
+# ## Where the kitchen leaks
+#
+# 1. **Miniatures are not products.** The stock and the cook have weights set by hand, and the vectors come from word
+#    counts. They show what such a machine can do, and what it cannot.
+# 2. **Experts are not evenly liked.** The law lets each be equally likely. With popular ones a step touches fewer, and
+#    the chip that holds a popular one is overworked.
+# 3. **The eye is not counted.** A picture also goes through an [encoder], before the language model sees a row.
+# 4. **Samples and guests do not walk in step.** Real samples end at different times, and a vote needs somebody to count.
+# 5. **A tool may be slow.** While a search engine takes two seconds, the notes of the guest wait in the warehouse.
+# 6. **Quality is not in the law.** Whether a hybrid, a sliding window or four thousand hidden tokens answer *better* is a
+#    matter of measuring. The law says what they cost.
+
+# %% [markdown]
+# ## Exercises
+#
+# ### A stock
+# A state-space model has 48 layers. Each keeps, for every one of 64 heads, a table of 64 × 128 numbers in 16 bit. How
+# many **MB** does the stock of one guest weigh?
+
+# %%
+megabytes = 48 * 64 * 64 * 128 * 2 / 1e6  # solution
+check("state", megabytes)
+
+# %%
+solution("state")
+
+# %% [markdown]
+# ### Where a stock pays
+# Nemotron-H-8B keeps a stock, and for its few attention layers 16,384 bytes of notes for each token. Llama-3.1-8B keeps
+# 131,072 bytes for each token, and no stock. From how many **tokens** on does the hybrid keep less?
+# (`hybrid.state_bytes()` is the stock.)
+
+# %%
+tokens = hybrid.state_bytes() // (131_072 - 16_384) + 1  # solution
+check("crossing", tokens)
+
+# %%
+solution("crossing")
+
+# %% [markdown]
+# ### Fetched
+# An archive has 400 cards of 150 tokens each, a question has 50. Instead of all the cards the prompt gets the 5 that fit
+# best. How many **times** shorter is it?
+
+# %%
+times = (400 * 150 + 50) / (5 * 150 + 50)  # solution
+check("fetched", times)
+
+# %%
+solution("fetched")
+
+# %% [markdown]
+# ### One expert
+# A model weighs 400 GB. In each layer a token visits 2 of 8 experts, and with what all tokens share, 130 GB are read for
+# it. How many **GB** does one expert weigh, all layers together?
+
+# %%
+gigabytes = (400 - 130) / (8 - 2)  # solution
+check("split", gigabytes)
+
+# %%
+solution("split")
+
+# %% [markdown]
+# ### Different experts
+# Each of `tokens` tokens visits `per_token` of `experts` experts, all equally likely. Write the mean number of different
+# **experts** that a step needs.
+
+
+# %%
+def touched(experts, per_token, tokens):
+    return experts * (1 - (1 - per_token / experts) ** tokens)  # solution
+
+
+check("touched", touched)
+
+# %%
+solution("touched")
+
+# %% [markdown]
+# ### A picture
+# Qwen2-VL keeps a picture at its own size, cuts it into patches of 14 × 14 pixels, and joins 2 × 2 of them to one token.
+# How many **tokens** is a picture of 1,120 × 840 pixels?
+
+# %%
+tokens = (1120 // 28) * (840 // 28)  # solution
+check("picture", tokens)
+
+# %%
+solution("picture")
+
+# %% [markdown]
+# ### The first word
+# A prompt is read in 0.5 s. Then a token comes every 20 ms: first 3,000 that the model writes for itself, then a reply of
+# 200. After how many **seconds** does the reader see the first word?
+
+# %%
+seconds = 0.5 + 3000 * 0.020  # solution
+check("first-word", seconds)
+
+# %%
+solution("first-word")
+
+# %% [markdown]
+# ### Sent again
+# A cook with appliances calls the model 6 times. Every prompt holds 600 tokens of tool descriptions, the question of 100
+# tokens, and all that was written and found before; each call makes that 150 tokens longer. How many prompt **tokens**
+# are sent in all?
+
+# %%
+sent = kl.resent_tokens(600 + 100, 150, 6)  # solution
+check("loop", sent)
+
+# %%
+solution("loop")
+
+# %%
+progress()
+
+# %% [markdown]
+# ## What you now know
+#
+# - A stock: a fixed number of bytes for each guest, 13 to 103 MB and not 5 kg. It forgets what does not fit, and pays
+#   from a thousand or two tokens on.
+# - A pantry: fewer tokens to read and thinner notes. What it does not find cannot be answered.
+# - Stations: fewer FLOPs, always. Fewer bytes, for few guests. All of it in memory.
+# - Senses: hundreds of tokens for a picture, carried like words.
+# - A scratchpad: more tokens, for more depth. Paid before the first word.
+# - Appliances: no tokens for the work, many for the talk around it.
+# - Bytes, FLOPs or tokens: ask which one changes, and whether it was the bottleneck.
+#
+# **What it sets up:** you can now compute what any of these systems must take at least. How far are real kitchens from
+# that, and yours?
+
+# %% [markdown]
+# ## More
+#
+# Nothing later depends on what follows.
+#
+# ### The language model with appliances
+# SmolLM2 writes each turn itself. Does it manage the format?
+
+# %%
+print(appliances.react(appliances.QUESTION, appliances.llm_cook(smol), turns=4))
+
+# %% [markdown]
+# ### Appliance or head
+# The calculator's time on your machine, against 200 tokens of mental arithmetic by the law and at SmolLM2's pace.
+
+# %% tags=["nbval-ignore-output"]
+pace = smol.timed("What is 137 * 110?", tokens=12).tpot
+plots.tool_or_head(seconds, pace)
+
+# %% [markdown]
+# ### Several samples, and a vote
+# Ten samples of a chain share one prompt. Is that ten times the time?
+
+# %%
+plots.scratch_samples()
+
+# %% [markdown]
+# On your machine, with SmolLM2: eight samples of eight tokens side by side, and one chain of 64.
+
+# %% tags=["nbval-ignore-output"]
+print(scratchpad.measured(smol))
+
+# %% [markdown]
+# Whether a vote of the samples helps depends on the mistakes:
+
+# %%
+plots.votes()
+
+# %% [markdown]
+# ### A billion vectors
+# What does an index weigh, and what does it read for one question?
+
+# %%
+plots.three_indexes()
+
+# %% [markdown]
+# ### The manual
+# A kitchen answers short questions about a manual of 100,000 tokens, which every prompt carries whole. Guests complain
+# that the first word takes long. What helps most? **a)** a mixture of experts with as many weights in all, **b)** fetching
+# the three best pages instead of the whole manual, **c)** a scratchpad of 2,000 tokens, **d)** a sliding window.
+
+# %%
+choice = "b"  # solution
+check("which-fix", choice)
+
+# %%
+solution("which-fix")
+
+# %% [markdown]
+# ### Long guests
+# How many **guests** with 131,072 tokens of notes each fit beside Llama-3.1-70B on eight H100s (16 bit, a tenth of the
+# memory stays free)?
+
+# %%
+guests = kl.max_batch(large, h100, 131_072, chips=8)  # solution
+check("long-guests", guests)
+
+# %%
+solution("long-guests")
