@@ -18,6 +18,7 @@ from kitchenlib.units import human, significant
 LIGHTER, REDUCTIONS = "lighter ingredients", "compact reductions"
 SMART, PLANNING = "smart tools", "planning before serving"
 THESIS = (LIGHTER, REDUCTIONS, SMART, PLANNING)  #: the four of the story
+OTHER = "none of the four"  #: it makes nothing lighter: it lets something new in
 
 #: What is counted: the unit of a line -> its name.
 UNITS = {"B": "bytes", "FLOP": "FLOPs", "tokens": "tokens"}
@@ -44,8 +45,8 @@ SYSTEMS = {
     "stock": System("The perpetual stock", "state-space model", REDUCTIONS),
     "pantry": System("The archive pantry", "retrieval (RAG)", SMART),
     "stations": System("Specialised stations", "mixture of experts", LIGHTER),
-    "senses": System("Cooking with all senses", "multimodality", REDUCTIONS),
-    "scratchpad": System("Scratchpad", "reasoning", PLANNING),
+    "senses": System("Cooking with all senses", "multimodality", OTHER),
+    "scratchpad": System("The scratchpad", "reasoning", PLANNING),
     "appliances": System("Appliances", "tool use", SMART),
     "diets": System("Notepad diets", "sliding window, MLA", REDUCTIONS),
 }

@@ -109,8 +109,9 @@ class Stock:
         """x, B, C and dt of one row or of many."""
         size, content = self.state.shape
         parts = rows @ self.into
-        x, write, read, gate = np.split(parts, (content, content + size, content + 2 * size), -1)
-        return x, write, read, np.logaddexp(np.float32(0), gate[..., 0] + self.bias)
+        x, write = parts[..., :content], parts[..., content : content + size]
+        read, gate = parts[..., content + size : -1], parts[..., -1]
+        return x, write, read, np.logaddexp(np.float32(0), gate + self.bias)
 
 
 class Notes:

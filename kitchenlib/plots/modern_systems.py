@@ -6,7 +6,12 @@ from collections.abc import Callable
 
 from kitchenlib.plots.appliances import tool_or_head, tool_turns
 from kitchenlib.plots.diets import notepad_diets
-from kitchenlib.plots.pantry import archive_or_three, full_or_fetched, recall_by_bytes, three_indexes
+from kitchenlib.plots.pantry import (
+    archive_or_three,
+    full_or_fetched,
+    recall_by_bytes,
+    three_indexes,
+)
 from kitchenlib.plots.scratch import (
     scratch_bill,
     scratch_budget,
@@ -14,8 +19,8 @@ from kitchenlib.plots.scratch import (
     scratch_samples,
     votes,
 )
-from kitchenlib.plots.senses import senses_in_tokens
-from kitchenlib.plots.sight import picture_as_rows
+from kitchenlib.plots.senses import page_tokens, senses_in_tokens
+from kitchenlib.plots.sight import chef_pixels, picture_as_rows
 from kitchenlib.plots.station_guests import ALONE
 from kitchenlib.plots.stations import stations_by_token, stations_guests, stations_union
 from kitchenlib.plots.stock import stock_forgets, stock_measured, stock_or_notes
@@ -25,8 +30,10 @@ from kitchenlib.plots.thesis import thesis
 __all__ = [
     "FIGURES",
     "archive_or_three",
+    "chef_pixels",
     "full_or_fetched",
     "notepad_diets",
+    "page_tokens",
     "picture_as_rows",
     "recall_by_bytes",
     "scratch_bill",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -242,12 +243,17 @@ def _same_shape(wide: int, high: int) -> tuple[NDArray[np.float64], NDArray[np.f
 # --- a page, as each family sees it ------------------------------------------------------------
 
 
+@cache
+def _sheet() -> Pixels:
+    return page_pixels()
+
+
 def _pixels_high(family: str) -> int:
     """Pixels along the page's longer side that are left for the family's encoder."""
     sight = SIGHTS[family]
     if sight.side is not None:
         return sight.side
-    high, wide, _ = page_pixels().shape
+    high, wide, _ = _sheet().shape
     kept = float(image_tokens(family, wide, high)) * sight.cell**2
     return round(high * min(kept / (wide * high), 1.0) ** 0.5)
 
@@ -256,7 +262,7 @@ def _page(drawn: Picture) -> None:
     """Two lines of a page of small print, at the pixels that families leave of it."""
     left, top = 6.02, 6.1
     write(drawn, left, top, "Small print, photographed", weight="bold")
-    page = page_pixels()
+    page = _sheet()
     high, wide, _ = page.shape
     y = top - 0.72
     for family, square in _READERS:

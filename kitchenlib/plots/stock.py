@@ -183,7 +183,7 @@ def _apart(tokens: Sequence[int], wide: float) -> list[str]:
 
 # --- what is forgotten -------------------------------------------------------------------------
 
-_ITEMS = tuple(sorted({2**k for k in range(11)} | {3 * 2**k for k in range(9)}))
+_ITEMS = tuple(sorted({2**k for k in range(11)} | {3 * 2**k for k in range(7)}))
 _TOLD = tuple(4**k for k in range(6))  # items that are told in words
 _LETTERS = 16
 _TRIES = 2  # lists of each length

@@ -171,7 +171,7 @@ class Picture(Figure):
     def png(self) -> bytes:
         """The picture as PNG with a palette of 256 colours: a quarter of the bytes."""
         buffer = io.BytesIO()
-        self.savefig(buffer, format="png")
+        self.savefig(buffer, format="png", pil_kwargs={"compress_level": 0})  # read at once
         with Image.open(buffer) as full:
             few = full.quantize(256, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
         small = io.BytesIO()
