@@ -116,6 +116,9 @@ class Line:
 
     __repr__ = __str__
 
+    def _repr_html_(self) -> str:
+        return _framed(f'<p style="margin:0">Noted: {_escaped(str(self))}</p>')
+
 
 class Ledger:
     """The lines noted so far. In a notebook it shows as a table, elsewhere as sentences."""
@@ -192,10 +195,8 @@ class Ledger:
     def _repr_html_(self) -> str:
         table = _table(self.lines) if self.lines else ""
         note = f'<p style="margin:0.4em 0">{_escaped(self.to_run)}</p>' if self.to_run else ""
-        return (
-            f'<div style="border:1px solid {_EDGE};border-left:6px solid {_EDGE};'
-            'border-radius:4px;padding:0.6em 1em;margin:0.4em 0;overflow-x:auto">'
-            f'<p style="margin:0 0 0.4em"><strong>{self.claim}</strong></p>{table}{note}</div>'
+        return _framed(
+            f'<p style="margin:0 0 0.4em"><strong>{self.claim}</strong></p>{table}{note}'
         )
 
 
@@ -218,6 +219,13 @@ def _words(name: str, text: str, most: int, least: int) -> str:
     return " ".join(text.split())
 
 
+def _framed(inside: str) -> str:
+    return (
+        f'<div style="border:1px solid {_EDGE};border-left:6px solid {_EDGE};'
+        f'border-radius:4px;padding:0.6em 1em;margin:0.4em 0;overflow-x:auto">{inside}</div>'
+    )
+
+
 def _table(lines: tuple[Line, ...]) -> str:
     heads = "".join(f'<th scope="col" style="{_CELL}">{head}</th>' for head in _HEADS)
     rows = "".join(f"<tr>{_row(line.cells)}</tr>" for line in lines)
@@ -229,8 +237,10 @@ def _table(lines: tuple[Line, ...]) -> str:
 
 def _row(cells: tuple[str, ...]) -> str:
     first, *others = map(_escaped, cells)
+    numbers = _HEADS.index("before") - 1, _HEADS.index("factor")  # these columns never wrap
     return f'<th scope="row" style="{_CELL}">{first}</th>' + "".join(
-        f'<td style="{_CELL}">{cell}</td>' for cell in others
+        f'<td style="{_CELL}{";white-space:nowrap" * (numbers[0] <= at < numbers[1])}">{cell}</td>'
+        for at, cell in enumerate(others)
     )
 
 

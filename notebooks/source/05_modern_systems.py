@@ -2,12 +2,13 @@
 # # 5. Modern systems
 #
 # **The one idea:** newer kitchens are built differently. Each new part changes one of three things: the [bytes][byte] that
-# are carried, the [FLOPs][FLOP] that are cut, or the number of [tokens][token]. Ask which, and what it costs, and you know where it helps.
+# the [waiter] carries, the [FLOPs][FLOP] that the [chef] cuts, or the number of [tokens][token]. Ask which of them it is,
+# and whether that was the bottleneck, and you know where it helps.
 #
 # **You will be able to**
 # - say what a [stock] weighs and what it forgets;
 # - compute what fetching a few documents saves, and see why it cannot answer what it did not fetch;
-# - tell what a [mixture of experts][MoE] carries for one [guest], and for 32;
+# - tell what a mixture of [experts][expert] ([MoE]) carries for one [guest], and for 32;
 # - count a picture or half a minute of sound in tokens;
 # - work out what hidden tokens and [tool calls][tool call] cost in seconds, notes and dollars.
 #
@@ -21,13 +22,13 @@
 # |---|---|
 # | a stock, boiled down from all that was said | the state of a [state-space model] ([Mamba]) |
 # | an archive pantry in the cellar | documents, found by [vectors][vector] ([RAG]) |
-# | specialised stations | [experts][expert], and a [router] that picks them |
+# | specialised stations | experts, and a [router] that picks them |
 # | orders for all senses | pictures and sound as rows of numbers |
 # | a [scratchpad] | [reasoning tokens][reasoning token] |
 # | appliances | tools that a program runs for the model ([ReAct]) |
 #
 # Every section has the same shape: the card's promise, a miniature that runs here, the law for a real system, the
-# trap, and a line in your ledger.
+# trap, and a line in your ledger on what it changed: bytes, FLOPs or tokens.
 
 # %%
 import numpy as np
@@ -58,18 +59,19 @@ predict("stations")
 # %% [markdown]
 # ## 1. The perpetual stock
 #
-# **The card.** *The notes are boiled down to a light stock. However long the guest talks, it gets no heavier.*
+# **The card.** *The notes are boiled down to a stock of five kilograms. However long the guest talks, it gets no
+# heavier.*
 #
-# **In miniature.** A layer of a state-space model keeps a table of numbers, its state. With each token it lets a little
-# of the old go, stirs something of the new in, and tastes. [Attention] notes everything and looks it all through. Here
-# are one layer of each, fed the same stream of rows. Look at both ends: which is faster after 16 tokens, which after
-# 16,384?
+# **In miniature.** A [layer] of a state-space model keeps a table of numbers, its state: that is the stock. With each
+# token it lets a little of the old go, stirs something of the new in, and takes a spoonful. [Attention] notes everything,
+# and looks through all of it. Here is one layer of each, fed the same stream of rows. Look at both ends of the right-hand
+# picture: which one is faster after 16 tokens, and which after 16,384?
 
 # %% tags=["nbval-ignore-output"]
 plots.stock_measured(stock.race())
 
 # %% [markdown]
-# **The law.** In real models the stock has one table for each [layer] and head. Kept for one guest:
+# **The law.** In a real model every layer has such tables. What is kept for one guest, stock and notes together?
 
 # %%
 for name in ("Mamba-2.8B", "Mamba2-2.7B", "Nemotron-H-8B", "Llama-3.1-8B"):
@@ -84,23 +86,24 @@ for name in ("Mamba-2.8B", "Mamba2-2.7B", "Nemotron-H-8B", "Llama-3.1-8B"):
 look_back("stock")
 
 # %% [markdown]
-# Two Mambas keep a stock and nothing else. Nemotron-H is a [hybrid]: 24 layers with a stock, and 4 with notes. Notes are
-# lighter than a stock for a while: the stock is paid in full at the first word.
+# So 13 to about 100 MB, not 5 kg: Mamba-2.8B's *weights* weigh 5.5 GB. The two Mambas keep a stock and nothing else.
+# Nemotron-H is a [hybrid]: 24 layers with a stock, and 4 with notes, which grow. And for a while notes are the lighter
+# ones, because a stock weighs as much after the first word as after the last.
 #
-# What does a stock of fixed size forget? Here is a test: a stream of items, each at an address, with fillers between
-# them that should be ignored. Then the items are asked for. The weights are set by hand, so this is what such a memory
-# can do at best, not what training finds. Up to how many items does a stock of 64 rows answer rightly?
+# **What it forgets.** A test: a stream of items, each at an address, and between them fillers that should be ignored.
+# Then the items are asked for. The weights are set by hand, so this is what such a memory *can* do, not what training
+# finds. Up to how many items does a stock of 64 rows answer rightly?
 
 # %%
 plots.stock_forgets()
 
 # %% [markdown]
-# Sixty-four, and then the items run into each other. Attention recalls all of them, and pays in notes. The dotted line is
-# a stock that stirs in *everything*, fillers too: that it can choose (Mamba's word is *selective*) is what makes a stock
-# usable. That is why hybrids keep a few layers of attention.
+# Sixty-four, and then the items run into each other. Attention gives all of them back, and pays in notes. (The dotted line is
+# a stock that stirs in *everything*, fillers too. That a stock can choose what to take in is what Mamba's papers call
+# *selective*.) To look things up word for word, hybrids keep a few layers of attention.
 #
 # **The trap.** *No notes, so it is faster.* A stock is read **and written** at every step, and the [sack] is as heavy as
-# ever. From which length of the conversation on is the hybrid faster?
+# ever. Who is faster in a short conversation?
 
 # %%
 hybrid = kl.model("Nemotron-H-8B")
@@ -109,6 +112,10 @@ for guests in (1, 32):
         a, b = (kl.decode_step(m, notes, batch=guests).time(h100) for m in (hybrid, small))
         print(f"guests {guests:2}, {notes:5,} tokens:", end=" ")
         print(f"with a stock {1e3 * a:.2f} ms, with notes {1e3 * b:.2f} ms")
+
+# %% [markdown]
+# By the law the hybrid is faster from 2,819 tokens on for one guest, and from 1,821 on for 32. **What it changes:** bytes,
+# those that are kept for a guest.
 
 # %%
 kept = hybrid.state_bytes() + hybrid.kv_bytes(100_000)
@@ -126,10 +133,10 @@ ledger.note(
 #
 # **The card.** *Thick recipe books stay in the cellar. The waiter fetches the three pages that fit the order.*
 #
-# **In miniature.** Here is an archive of 216 recipe cards, written for this collection, so no model knows them by heart.
-# Each card becomes a vector: 64 numbers. A question becomes a vector as well, and the [cosine] tells which cards point
-# the same way. (Ours come from counting which words keep company. Real kitchens use a trained model for that. All that
-# follows is the same.)
+# **In miniature.** Here is an archive of 216 recipe cards. They were written for this collection, so no model knows them
+# by heart. Each card becomes a vector of 64 numbers, and so does a question. The [cosine] tells which cards point the
+# same way as the question. (Our vectors come from counting which words keep company. Real kitchens use a trained model
+# for that. Everything after it is the same.)
 
 # %%
 archive = pantry.Pantry()
@@ -140,16 +147,17 @@ for found in archive.search(question.text, k=3):
     print(f"{found.similarity:.2f}  {found.card}")
 
 # %% [markdown]
-# Is the right card always among the three? An [inverted file] saves reading: the cards are sorted into 16 lists
-# beforehand, and a question looks through the nearest lists only. Left: how much of what a full search finds it still
-# finds ([recall]). Right: how often a full search had all the right cards, by the way a question was worded.
+# To compare a question with every vector is dear in a large archive. An [inverted file] sorts the cards into lists of
+# neighbours beforehand, here 16, and a question looks through the nearest lists only. Left: how much of what a full search
+# finds does it still find ([recall])? Right: is the right card among those that a full search finds, and does it matter
+# how you ask?
 
 # %%
 plots.recall_by_bytes()
 
 # %% [markdown]
-# Asked in the card's own words, it never fails. Asked in others, it mostly does (these questions were written to be
-# hard: they avoid the words on the card). What came instead?
+# In the card's own words: always. In other words: mostly not. (Those questions were written to be hard: they avoid the
+# name of the dish. A trained model would find more of them, and not all.) What came instead?
 
 # %%
 for miss in pantry.misses(archive)[:3]:
@@ -157,16 +165,17 @@ for miss in pantry.misses(archive)[:3]:
     print(f"   came: {miss.found[0].card.name}")
 
 # %% [markdown]
-# **The law.** Llama-3.1-8B on one [H100], 32 guests: the whole archive in every [prompt], the same with its notes kept from
-# before ([prefix caching]), or three cards. Which of the bars does a cached archive not shorten?
+# **The law.** Three ways to answer, for Llama-3.1-8B on one [H100] with 32 guests: the whole archive in every [prompt];
+# the same, with its notes kept from an earlier request ([prefix caching]); or three cards. Which of the bars does keeping
+# the notes not shorten?
 
 # %%
 plots.archive_or_three()
 
 # %% [markdown]
-# Fetching makes the prompt short: less to read, and thinner notes. Kept notes need not be *read* again, but they are
-# carried for every token all the same. And the search itself is no work to speak of: all 216 vectors weigh less than a
-# megabyte.
+# Those of the notes. Kept notes spare the chef the reading, and the waiter carries them for every token all the same. Three
+# cards are less to read **and** less to carry. Beside that the search is next to nothing: the vectors of 216 cards weigh
+# less than a megabyte, even at 1,024 numbers each.
 #
 # **Your machine.** SmolLM2 gets the question above with no card, with three, and with six. When does it know, and how long
 # do you wait?
@@ -177,11 +186,13 @@ for asked in pantry.measured(smol, question, sizes=(0, 3, 6), tokens=8):
     print(f"   {asked.text!r}: {'right' if asked.right else 'wrong'}")
 
 # %% [markdown]
-# (All 216 cards are over 14,000 tokens. SmolLM2 can hold 8,192, so the whole archive does not go in at all.)
+# (All 216 cards are over 14,000 tokens. SmolLM2 holds 8,192, so the whole archive would not go in at all.)
 #
 # **The trap.** *With retrieval the model knows the archive.* It knows three cards. What was not fetched cannot be
-# answered, however good the model: recall is the ceiling. And for a single guest the words come hardly faster, since the
-# sack is what is carried.
+# answered, however good the model: recall is the ceiling. And fetching does not lighten the sack. For one guest the words
+# come 1.1 times as fast, for 32 with their thick notes 4.6 times. (Three is a setting, by the way, no law.)
+#
+# **What it changes:** tokens, those of the prompt.
 
 # %%
 whole = len(smol.tokenize(pantry.prompt(question.text, archive.cards)))
@@ -234,35 +245,42 @@ except ValueError as problem:
     print(problem)
 
 # %% [markdown]
-# With 32 guests nearly everything is carried. Left, that kitchen and real ones. Right, measured on a DGX Spark: how many
-# times as many tokens do 2, 8 and 32 guests get, with experts and without?
+# With 32 guests nearly everything is carried. Above, that kitchen, and Llama-4-Scout, a real one that is built like it.
+# Below, measured on a DGX Spark: how many times as many tokens do 2, 8 and 32 guests get as one, with experts and without?
 
 # %%
 plots.stations_union()
 
 # %% [markdown]
-# Two guests together gain next to nothing on a model with experts: the second one brings a sack of his own. A dense model
-# nearly doubles.
+# With experts two guests gain next to nothing, because the second one wants sacks of his own. Without, they gain nearly
+# double.
 #
-# And does the dessert station do desserts? Here is what a router sees: rows of SmolLM2, halfway up, for words of our
-# recipe cards. Sixteen experts were found by grouping the rows (this router was not trained; studies of trained ones say
-# the same). Do they tell the course of a card, or the kind of word?
+# And does the dessert station do desserts? A router decides at every token, by its row. Here are the rows of our recipe
+# cards, halfway up in SmolLM2, and sixteen experts that were found by grouping rows that are alike. (It is a router that
+# nobody trained. Studies of trained ones report the same.) Does an expert tell you the course of a card, or the kind of
+# word?
 
 # %%
 plots.stations_by_token()
 
 # %% [markdown]
-# **The trap.** *40 of 500 kg are needed, so a small [warehouse] will do.* The next token may want any of them, in any layer:
+# A dessert card visits nearly all of them: there is no dessert sack. (All our cards are about cooking, so their topics lie
+# close together.)
+#
+# **The trap.** *40 of 500 kg are needed, so a small [warehouse] will do.* The next token may want any expert, in any layer:
 # all sixteen sacks stay in the warehouse.
+#
+# **What it changes:** FLOPs, with any number of guests. Bytes, with few. Each [weight] is two bytes and two FLOPs here, so
+# the numbers are the same.
 
 # %%
 ledger.note(
     "stations",
-    "carried for one guest's token",
+    "cut for one token",
     card.total,
     card.active,
-    "B",
-    price=f"all of it stays in the warehouse; 32 guests carry {card.carried(32) / 1e9:.0f} GB",
+    "FLOP",
+    price=f"all 500 GB stay in the warehouse; 32 guests carry {card.carried(32) / 1e9:.0f} of them",
 )
 
 # %% [markdown]
@@ -271,14 +289,14 @@ ledger.note(
 # **The card.** *Pictures and sounds are translated into orders like all others. The chef sees one layout.*
 #
 # **In miniature.** A picture of 112 × 112 pixels is cut into [patches][patch] of 14 × 14. Each has 588 numbers. One
-# [matrix product] makes a row of 576 out of them, as wide as the rows of SmolLM2's words. Is anything lost on the way?
+# [matrix] makes a row of 576 out of them, as wide as the rows of SmolLM2's words. Is anything lost on the way?
 
 # %%
 plots.picture_as_rows()
 
 # %% [markdown]
-# Nothing but the layout has changed: from its rows the picture can be had back. So give the rows to SmolLM2, before a
-# question in words. Do picture rows take longer to read than word rows? And what does it see?
+# Nothing but the layout has changed: the picture can be had back from its rows. So give them to SmolLM2. Do rows of a
+# picture take longer to read than rows of words? And what does it see, if a question in words follows?
 
 # %% tags=["nbval-ignore-output"]
 parts = patches.cut(plots.chef_pixels())
@@ -294,20 +312,24 @@ print("with the picture:   ", patches.reply(smol, np.concatenate([seen, asked]),
 print("without the picture:", patches.reply(smol, asked, tokens=12))
 
 # %% [markdown]
-# To the letter the same woman, whom nobody has drawn. The model reads the rows, and notes them, but it has not learned to
-# see. What it lacks is not a layout but training, and an [encoder], in which the patches look at each other first.
+# With and without the picture it describes the same woman, and nobody has drawn one. The model reads the rows and notes
+# them, but it has not learned to see. What it lacks is not the layout but the training, and an [encoder], in which the
+# patches look at each other first.
 #
-# **The law.** So count rows. How many pages of text is a picture? Does a larger picture cost more?
+# **The law.** So count rows. How many pages of text is a picture? And does a larger one cost more?
 
 # %%
 plots.senses_in_tokens()
 
 # %% [markdown]
-# Three families make any picture the same number of rows, one by its size. And few rows do not mean that little is seen:
-# look at the small print on the right. (Then the encoder has the work.)
+# Only Qwen2-VL asks how large it is. The others bring every picture to a size of their own first. And few rows need not
+# mean that little is seen: compare the small print on the right. (It is the encoder that has more work then.) Sound is
+# rows by the second.
 #
-# **The trap.** *A picture is one item of the prompt.* It is hundreds of rows. They are read once, and carried in the
-# notes for every token of the reply. What the family cannot keep is thrown away before the chef looks.
+# **The trap.** *A picture is one item of the prompt.* It is hundreds of rows, and they are carried in the notes for every
+# token of the reply. What the family throws away before that, the chef never sees.
+#
+# **What it changes:** tokens. It adds some.
 
 # %%
 ledger.note(
@@ -324,7 +346,7 @@ ledger.note(
 #
 # **The card.** *Before serving, a complicated order is broken down into steps.*
 #
-# **In miniature.** Why do steps help? The lasagne needs ragù, ragù needs stock, stock needs bones, and so on. A pass of a
+# **In miniature.** Why do steps help? The lasagne needs ragù, ragù needs stock, stock needs bones, and so on. A [pass] of a
 # model has a fixed number of layers, and here each layer can look up one such fact, by attention. (Its weights are set
 # by hand.) Seven links from the lasagne: what is needed?
 
@@ -337,23 +359,26 @@ print("with a pad:  ", cook.answer(facts, "lasagne", hops=7, scratch=True))
 
 # %% [markdown]
 # In one pass the cook gets as far as there are layers. On the pad it writes down where it is, and the next pass starts
-# from there. So a scratchpad buys *depth*, and the price is tokens. (The dashed line is a cleverer cook, whose facts look
-# each other up as well. It gets further, and to an end all the same.)
+# from there. So a scratchpad buys *depth*, and its price is tokens. (The dashed line is a cleverer cook, whose facts look
+# each other up as well. It gets further in one pass, and to an end all the same.)
 
 # %%
 plots.scratch_hops()
 
 # %% [markdown]
-# **The law.** A hidden token is a token: one trip of the sack, a line in the notes, a line on the bill. What do 2,000 of
-# them cost before a reply of 300?
+# **The law.** A hidden token is a token like any other: a trip of the sack, a line in the notes, a line on the bill. What
+# do 2,000 of them cost, before a reply of 300?
 
 # %%
 plots.scratch_bill()
 
 # %% [markdown]
-# **The trap.** *You do not see it, so it costs nothing.* The first *visible* word comes after all of them, they stay in
-# the notes till the end, and [price sheets][price sheet] charge them as output. In company each is cheap, as every token
-# is. Where the notes already fill the cart or the warehouse, it is not: 2,000 more for each guest, and fewer guests fit.
+# **The trap.** *You do not see it, so it costs nothing.* The first *visible* word comes after all of them. They stay in the
+# notes to the end. And [price sheets][price sheet] charge them as output. Thinking is cheap where tokens are: in company,
+# in a small model. It is dear where notes fill the warehouse: with 2,000 hidden tokens for each guest, 154 guests fit
+# instead of 391.
+#
+# **What it changes:** tokens. More of them, and that is the point.
 
 # %%
 ledger.note(
@@ -379,21 +404,26 @@ run = appliances.react(appliances.QUESTION, appliances.scripted_cook)
 print(run)
 
 # %% [markdown]
-# Its third call was wrong, and it read the complaint and mended it. How long does the appliance take?
+# Its third call was wrong. It read the complaint and mended it. How long does the appliance take, and how long would 200
+# tokens of mental arithmetic, by the law?
 
 # %% tags=["nbval-ignore-output"]
 plots.tool_or_head(appliances.timed(appliances.calculator, "137 * 110"))
 
 # %% [markdown]
-# Hundreds of thousands of times faster, and right. But a model remembers nothing between two calls: each prompt holds
-# all that was before, the descriptions of the tools included. What do five calls add up to?
+# The appliance itself takes no time to speak of, and it is right. (SmolLM2, asked for 137 × 110, multiplies wrongly.) What
+# takes time is to *ask* for it, in tokens. And a model remembers nothing between two calls: each prompt holds all that was
+# before, and the descriptions of all the tools. What do five calls add up to?
 
 # %%
 plots.tool_turns()
 
 # %% [markdown]
-# **The trap.** *A tool call is free.* The tool is. Around it, 1,748 tokens were sent to write 136. With the tools of a
-# real set, 30 of them, it is over 100,000, used or not. Prefix caching is what makes such loops bearable.
+# **The trap.** *A tool call is free.* The tool is. Around it 1,748 tokens were sent to write 136, and with the descriptions
+# of 30 tools of a real set, used or not, it would be over 100,000. Prefix caching makes such loops bearable. It saves
+# reading, and nothing of the writing.
+#
+# **What it changes:** tokens: fewer to write, more to read.
 
 # %%
 calls = run.calls(smol.tokenize)
@@ -411,12 +441,17 @@ ledger.note(
 # %% [markdown]
 # ## 7. Notepad diets
 #
-# Back to the notes. Besides [GQA] there are two more ways to keep them thin. With a [sliding window], most layers look
-# back only a little, and forget the notes before. With [MLA], a token leaves one short row in each layer, from which all
-# keys and values are made again. Which one is thinnest at 131,072 tokens?
+# Back to the notes. Besides [GQA] there are more ways to keep them thin. With a [sliding window] most layers look back only
+# a little, and forget what is behind it. With [MLA] a token leaves one short row in each layer, from which all keys and
+# values are made again. And you know hybrids. Which diet is the strictest at 131,072 tokens?
 
 # %%
 plots.notepad_diets()
+
+# %% [markdown]
+# Layer for layer the hybrid, then the narrow window. But a window is a diet for long conversations only: below some 1,800
+# tokens Gemma's notes are *thicker* than those of the 70B. And of what it keeps at the end, nearly all lies in the ten
+# layers that have no window. **What it changes:** bytes, those of the notes.
 
 # %%
 diet = kl.model("DeepSeek-V3")
@@ -443,8 +478,9 @@ ledger
 plots.thesis(ledger)
 
 # %% [markdown]
-# Three of them make something lighter, and pay for it elsewhere: in what is forgotten, in what was not fetched, in a
-# full warehouse. The scratchpad makes *more* tokens, and buys answers with them. None of them makes the chef chop faster.
+# Five of them make something lighter, and each pays for it elsewhere: in what is forgotten, in what was not fetched, in a
+# full warehouse. Two of them add tokens, and buy something with them: sight, and depth. None of them makes the chef chop
+# faster. (The lightest ingredients you know already: [INT4], in the last notebook.)
 
 # %% [markdown]
 # ## Play: four kitchens
@@ -471,7 +507,8 @@ PantryExplorer()
 StationsExplorer()
 
 # %% [markdown]
-# **A budget for thinking.** One guest who thinks 2,000 tokens, then ten samples at once. Then the same in a full house.
+# **A budget for thinking.** What do 2,000 hidden tokens cost one guest? What do 32 guests? Then let eight samples think at
+# once, and look at the time, and at the guests who fit.
 
 # %%
 ScratchExplorer()
