@@ -222,6 +222,7 @@ QUESTIONS = [
         ),
         right=_lighter_prompt,
         unit="times",
+        more=True,
         mistakes=[
             Mistake(
                 "cards alone",
@@ -257,6 +258,7 @@ QUESTIONS = [
         ),
         right=_expert,
         unit="GB",
+        more=True,
         mistakes=[
             Mistake(
                 "nothing shared",

@@ -48,7 +48,6 @@ SYSTEMS = {
     "senses": System("Cooking with all senses", "multimodality", OTHER),
     "scratchpad": System("The scratchpad", "reasoning", PLANNING),
     "appliances": System("Appliances", "tool use", SMART),
-    "diets": System("Notepad diets", "sliding window, MLA", REDUCTIONS),
 }
 
 
@@ -132,7 +131,7 @@ class Ledger:
         """Note what a system changed. What was noted about it before is replaced.
 
         Args:
-            system: "stock", "pantry", "stations", "senses", "scratchpad", "appliances" or "diets".
+            system: "stock", "pantry", "stations", "senses", "scratchpad" or "appliances".
             what: what is counted, in a few words: "notes of one guest at 32,768 tokens".
             before, after: without the system, and with it: above 0, in `unit`.
             unit: "B" (bytes), "FLOP" or "tokens".

@@ -439,32 +439,6 @@ ledger.note(
 )
 
 # %% [markdown]
-# ## 7. Notepad diets
-#
-# Back to the notes. Besides [GQA] there are more ways to keep them thin. With a [sliding window] most layers look back only
-# a little, and forget what is behind it. With [MLA] a token leaves one short row in each layer, from which all keys and
-# values are made again. And you know hybrids. Which diet is the strictest at 131,072 tokens?
-
-# %%
-plots.notepad_diets()
-
-# %% [markdown]
-# Layer for layer the hybrid, then the narrow window. But a window is a diet for long conversations only: below some 1,800
-# tokens Gemma's notes are *thicker* than those of the 70B. And of what it keeps at the end, nearly all lies in the ten
-# layers that have no window. **What it changes:** bytes, those of the notes.
-
-# %%
-diet = kl.model("DeepSeek-V3")
-ledger.note(
-    "diets",
-    "notes of a guest at 131,072 tokens",
-    large.kv_bytes(131_072),
-    diet.kv_bytes(131_072),
-    "B",
-    price="MLA: more cuts for each token; a window: what is behind it is forgotten",
-)
-
-# %% [markdown]
 # ## Your ledger
 #
 # The story ends with a thesis: a kitchen does not get faster because the chef chops more frantically. It takes lighter
@@ -478,9 +452,9 @@ ledger
 plots.thesis(ledger)
 
 # %% [markdown]
-# Five of them make something lighter, and each pays for it elsewhere: in what is forgotten, in what was not fetched, in a
-# full warehouse. Two of them add tokens, and buy something with them: sight, and depth. None of them makes the chef chop
-# faster. (The lightest ingredients you know already: [INT4], in the last notebook.)
+# Four of them make something lighter, and each pays for it elsewhere: in what is forgotten, in what was not fetched, in a
+# full warehouse, in talk. Two of them add tokens, and buy something with them: sight, and depth. None makes the chef chop
+# faster. (The other kind of lighter ingredients you know from the last notebook: [INT4].)
 
 # %% [markdown]
 # ## Play: four kitchens
@@ -541,8 +515,8 @@ for guests in (1, 8, 32):
 #    (The ears, encoders of sound, are not counted here at all.)
 # 4. **Samples and guests do not walk in step.** Real samples end at different times, and a vote needs somebody to count.
 # 5. **A tool may be slow.** While a search engine takes two seconds, the notes of the guest wait in the warehouse.
-# 6. **Quality is not in the law.** Whether a hybrid, a sliding window or four thousand hidden tokens answer *better* is a
-#    matter of measuring. The law says what they cost.
+# 6. **Quality is not in the law.** Whether a hybrid, a router or two thousand hidden tokens answer *better* is a matter of
+#    measuring. The law says what they cost.
 
 # %% [markdown]
 # ## Exercises
@@ -570,30 +544,6 @@ check("crossing", tokens)
 
 # %%
 solution("crossing")
-
-# %% [markdown]
-# ### Fetched
-# An archive has 400 cards of 150 tokens each, a question has 50. Instead of all the cards the prompt gets the 5 that fit
-# best. How many **times** shorter is it?
-
-# %%
-times = (400 * 150 + 50) / (5 * 150 + 50)  # solution
-check("fetched", times)
-
-# %%
-solution("fetched")
-
-# %% [markdown]
-# ### One expert
-# A model weighs 400 GB. In each layer a token visits 2 of 8 experts, and with what all tokens share, 130 GB are read for
-# it. How many **GB** does one expert weigh, all layers together?
-
-# %%
-gigabytes = (400 - 130) / (8 - 2)  # solution
-check("split", gigabytes)
-
-# %%
-solution("split")
 
 # %% [markdown]
 # ### Different experts
@@ -671,6 +621,21 @@ progress()
 #
 # Nothing later depends on what follows.
 #
+# ### Notepad diets
+#
+# Back to the notes. Besides [GQA] there are more ways to keep them thin. With a [sliding window] most layers look back only
+# a little, and forget what is behind it. With [MLA] a token leaves one short row in each layer, from which all keys and
+# values are made again. And you know hybrids. Which diet is the strictest at 131,072 tokens?
+
+# %%
+plots.notepad_diets()
+
+# %% [markdown]
+# Layer for layer the hybrid, then the narrow window. But a window is a diet for long conversations only: below some 1,800
+# tokens Gemma's notes are *thicker* than those of the 70B. And of what it keeps at the end, nearly all lies in the ten
+# layers that have no window. What a diet changes: bytes, those of the notes.
+
+# %% [markdown]
 # ### The language model with appliances
 # SmolLM2 writes each turn itself. Does it manage the format?
 
@@ -702,6 +667,30 @@ plots.votes()
 
 # %%
 plots.three_indexes()
+
+# %% [markdown]
+# ### Fetched
+# An archive has 400 cards of 150 tokens each, a question has 50. Instead of all the cards the prompt gets the 5 that fit
+# best. How many **times** shorter is it?
+
+# %%
+times = (400 * 150 + 50) / (5 * 150 + 50)  # solution
+check("fetched", times)
+
+# %%
+solution("fetched")
+
+# %% [markdown]
+# ### One expert
+# A model weighs 400 GB. In each layer a token visits 2 of 8 experts, and with what all tokens share, 130 GB are read for
+# it. How many **GB** does one expert weigh, all layers together?
+
+# %%
+gigabytes = (400 - 130) / (8 - 2)  # solution
+check("split", gigabytes)
+
+# %%
+solution("split")
 
 # %% [markdown]
 # ### The manual
