@@ -13,7 +13,8 @@ expression
     - A bound (``under 1%``) is a comparison with `printed`: ``100 / h100.ridge() < printed``.
 
 An expression may use `kl` (kitchenlib), `units` and its constants (GB, TB, MS ...), `np`, the
-worked example's `h100` and `llama`, and `printed`, the number in the phrase.
+worked example's `h100` and `llama`, `module("kitchenlib.miniatures.pantry")` for what is not behind
+the front door, and `printed`, the number in the phrase.
 
 A computed number has to round to the printed one at the printed precision. Zeros at the end of an
 integer may stand for rounding, but two digits always count: 140 stands for 135 to 145, 20,000 for
@@ -24,6 +25,7 @@ import csv
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -213,7 +215,7 @@ def _compared(expression: str, printed: list[Quantity]) -> str | None:
 def _names() -> dict[str, Any]:
     constants = {name: value for name, value in vars(units).items() if name[0].isupper()}
     example = {"h100": kl.chip("H100 SXM"), "llama": kl.model("Llama-2-70B")}
-    return {**constants, **example, "kl": kl, "units": units, "np": np}
+    return {**constants, **example, "kl": kl, "units": units, "np": np, "module": import_module}
 
 
 def _places(phrase: str, text: str) -> list[tuple[int, int]]:

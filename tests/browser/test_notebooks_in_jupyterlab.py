@@ -10,7 +10,15 @@ from typing import NamedTuple
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from kitchenlib.widgets import BillExplorer, FixesExplorer
+from kitchenlib.widgets import (
+    BillExplorer,
+    Explorer,
+    FixesExplorer,
+    PantryExplorer,
+    ScratchExplorer,
+    StationsExplorer,
+    StockExplorer,
+)
 from tests.browser import lab
 from tests.browser.conftest import ARTIFACTS, new_page
 from tools import sources
@@ -19,6 +27,18 @@ FOLDER = Path(__file__).parents[2] / "notebooks"
 SOURCES = [path for path in sources.sources(FOLDER) if path.stem != sources.GLOSSARY]
 NAMES = [path.stem for path in SOURCES]
 WITH_EXPLORER = [path.stem for path in SOURCES if "Explorer(" in path.read_text(encoding="utf-8")]
+#: Notebook, which of its explorers, and the class: those whose every control is looked at.
+EXPLORERS: list[tuple[str, int, type[Explorer]]] = [
+    ("03_price_paradox", 0, BillExplorer),
+    ("04_four_fixes", 0, FixesExplorer),
+    ("05_modern_systems", 0, StockExplorer),
+    ("05_modern_systems", 1, PantryExplorer),
+    ("05_modern_systems", 2, StationsExplorer),
+    ("05_modern_systems", 3, ScratchExplorer),
+]
+each_explorer = pytest.mark.parametrize(
+    ("seen", "number", "kind"), EXPLORERS, indirect=["seen"], ids=lambda value: str(value)
+)
 
 
 class Seen(NamedTuple):
@@ -67,20 +87,35 @@ def test_the_notebook_is_pictured_light_and_dark_wide_and_narrow(seen: Seen) -> 
 def test_a_slider_moved_by_keyboard_changes_the_picture_within_100_ms(
     seen: Seen, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    slider = seen.page.get_by_role("slider").first
-    picture = seen.page.locator(".jupyter-widgets img").first
+    best = [fastest_round(seen.page, explorer) for explorer in explorers(seen).all()]
+    told = ", ".join(f"{milliseconds:.0f}" for milliseconds in best)
+    with capsys.disabled():
+        print(f"\n{seen.name}: from key to picture {told} ms (median of 16 steps)")
+    assert best
+    assert max(best) < 100
+
+
+def explorers(seen: Seen) -> Locator:
+    """Those that have a slider: the player of notebook 02 is a box of the same class."""
+    box = seen.page.locator(".kitchen-explorer")
+    return box.filter(has=seen.page.get_by_role("slider")).filter(has=seen.page.locator("img"))
+
+
+def fastest_round(page: Page, explorer: Locator) -> float:
+    """Milliseconds from key to picture: a median of 16 steps.
+
+    Whatever else the machine does can only add to it, so a slow round is not the last word.
+    """
+    slider, picture = explorer.get_by_role("slider").first, explorer.locator("img").first
 
     def median_of_steps() -> float:
         keys = islice(cycle(["ArrowRight", "ArrowLeft"]), 16)
-        return median(lab.press_key_and_time(seen.page, slider, key, picture) for key in keys)
+        return median(lab.press_key_and_time(page, slider, key, picture) for key in keys)
 
-    # Whatever else the machine does can only add to it, so a slow round is not the last word.
     rounds: list[float] = []
     while len(rounds) < 6 and not any(milliseconds < 100 for milliseconds in rounds):
         rounds.append(median_of_steps())
-    with capsys.disabled():
-        print(f"\n{seen.name}: from key to picture {min(rounds):.0f} ms (median of 16 steps)")
-    assert min(rounds) < 100
+    return min(rounds)
 
 
 def test_every_term_of_the_glossary_has_the_anchor_that_links_name(
@@ -110,21 +145,27 @@ def test_a_menu_keeps_its_keys_when_it_has_the_focus(seen: Seen) -> None:
     assert seen.page.locator(".kitchen-explorer").count() == 1
 
 
-def bill_explorer(seen: Seen) -> Locator:
-    return seen.page.locator(".kitchen-explorer").filter(has_text="your kitchen")
-
-
-@pytest.mark.parametrize("seen", ["03_price_paradox"], indirect=True)
-def test_every_control_of_the_bill_goes_by_its_label(seen: Seen) -> None:
-    for control in BillExplorer().controls.values():
-        menu = bill_explorer(seen).get_by_label(control.description, exact=True)
+@each_explorer
+def test_every_control_goes_by_its_label(seen: Seen, number: int, kind: type[Explorer]) -> None:
+    for control in kind().controls.values():
+        menu = explorers(seen).nth(number).get_by_label(control.description, exact=True)
         expect(menu).to_have_count(1)
         expect(menu.locator("option")).to_have_count(len(control.options))
 
 
+@each_explorer
+def test_an_explorer_finds_room_in_a_narrow_window(
+    seen: Seen, number: int, kind: type[Explorer]
+) -> None:
+    seen.page.set_viewport_size({"width": 700, "height": 1600})
+    box = explorers(seen).nth(number)
+    assert box.evaluate("box => box.scrollWidth <= box.clientWidth")
+    seen.page.set_viewport_size({"width": 1200, "height": 1600})
+
+
 @pytest.mark.parametrize("seen", ["03_price_paradox"], indirect=True)
 def test_the_bill_says_at_once_when_the_guests_do_not_fit(seen: Seen) -> None:
-    explorer = bill_explorer(seen)
+    explorer = explorers(seen).first
     guests, words = explorer.get_by_label("guests (batch)"), explorer.get_by_role("status")
     guests.focus()
     guests.press("End")
@@ -136,29 +177,9 @@ def test_the_bill_says_at_once_when_the_guests_do_not_fit(seen: Seen) -> None:
     assert seen.script_errors == []
 
 
-@pytest.mark.parametrize("seen", ["03_price_paradox"], indirect=True)
-def test_the_bill_finds_room_in_a_narrow_window(seen: Seen) -> None:
-    seen.page.set_viewport_size({"width": 700, "height": 1600})
-    explorer = bill_explorer(seen)
-    assert explorer.evaluate("box => box.scrollWidth <= box.clientWidth")
-    seen.page.set_viewport_size({"width": 1200, "height": 1600})
-
-
-def fixes_explorer(seen: Seen) -> Locator:
-    return seen.page.locator(".kitchen-explorer").filter(has_text="the four fixes")
-
-
-@pytest.mark.parametrize("seen", ["04_four_fixes"], indirect=True)
-def test_every_control_of_the_fixes_goes_by_its_label(seen: Seen) -> None:
-    for control in FixesExplorer().controls.values():
-        menu = fixes_explorer(seen).get_by_label(control.description, exact=True)
-        expect(menu).to_have_count(1)
-        expect(menu.locator("option")).to_have_count(len(control.options))
-
-
 @pytest.mark.parametrize("seen", ["04_four_fixes"], indirect=True)
 def test_guests_who_do_not_fit_get_room_by_shared_clipboards(seen: Seen) -> None:
-    explorer = fixes_explorer(seen)
+    explorer = explorers(seen).first
     words, picture = explorer.get_by_role("status"), explorer.locator("img")
     clipboards = explorer.get_by_label("clipboards (KV heads)")
     guests = explorer.get_by_label("guests (batch)")
@@ -175,9 +196,48 @@ def test_guests_who_do_not_fit_get_room_by_shared_clipboards(seen: Seen) -> None
     assert seen.script_errors == []
 
 
-@pytest.mark.parametrize("seen", ["04_four_fixes"], indirect=True)
-def test_the_fixes_find_room_in_a_narrow_window(seen: Seen) -> None:
-    seen.page.set_viewport_size({"width": 700, "height": 1600})
-    explorer = fixes_explorer(seen)
-    assert explorer.evaluate("box => box.scrollWidth <= box.clientWidth")
-    seen.page.set_viewport_size({"width": 1200, "height": 1600})
+@pytest.mark.parametrize("seen", ["05_modern_systems"], indirect=True)
+def test_a_long_conversation_is_where_the_stock_wins(seen: Seen) -> None:
+    explorer = explorers(seen).nth(0)
+    tokens = explorer.get_by_label("conversation (tokens)")
+    words, picture = explorer.get_by_role("status"), explorer.locator("img")
+    tokens.select_option(label="256")
+    expect(picture).to_have_attribute("alt", re.compile("256 tokens of conversation each"))
+    expect(words).to_contain_text("the stock keeps less: from 895 tokens on")
+    tokens.select_option(label="65,536")
+    expect(picture).to_have_attribute("alt", re.compile("65,536 tokens of conversation each"))
+    assert seen.script_errors == []
+
+
+@pytest.mark.parametrize("seen", ["05_modern_systems"], indirect=True)
+def test_an_archive_that_is_too_long_for_the_model_is_told(seen: Seen) -> None:
+    explorer = explorers(seen).nth(1)
+    documents, picture = explorer.get_by_label("documents"), explorer.locator("img")
+    before = picture.get_attribute("alt")
+    documents.focus()
+    documents.press("End")
+    expect(explorer.get_by_role("status")).to_contain_text("131,072")
+    expect(picture).not_to_have_attribute("alt", before or "")
+    assert seen.script_errors == []
+
+
+@pytest.mark.parametrize("seen", ["05_modern_systems"], indirect=True)
+def test_guests_bring_sacks_of_their_own_to_the_stations(seen: Seen) -> None:
+    explorer = explorers(seen).nth(2)
+    guests, picture = explorer.get_by_label("guests (batch)"), explorer.locator("img")
+    expect(picture).to_have_attribute("alt", re.compile("^One guest touches 1.00 of 16 experts"))
+    guests.select_option(label="32")
+    expect(picture).to_have_attribute("alt", re.compile("^32 guests touch 14.0 of 16 experts"))
+    expect(explorer.get_by_role("status")).to_contain_text("438 GB")
+    assert seen.script_errors == []
+
+
+@pytest.mark.parametrize("seen", ["05_modern_systems"], indirect=True)
+def test_hidden_tokens_come_before_the_first_word(seen: Seen) -> None:
+    explorer = explorers(seen).nth(3)
+    hidden, words = explorer.get_by_label("hidden (tokens)"), explorer.get_by_role("status")
+    expect(words).to_contain_text("first visible word: 20.9 s")
+    hidden.focus()
+    hidden.press("Home")
+    expect(words).to_contain_text("first visible word: 43.8 ms")
+    assert seen.script_errors == []
