@@ -235,3 +235,9 @@ def test_what_cannot_be_noted_is_refused_and_changes_nothing(change, error, mess
     with pytest.raises(error, match=message):
         ledger.note(**line | change)
     assert repr(ledger) == before
+
+
+@pytest.mark.parametrize(("before", "after"), [(1000, 999), (999, 1000), (1000, 996)])
+def test_no_factor_is_one(before, after):
+    line = Ledger().note("stock", "of one guest", before, after, "tokens")
+    assert line.factor not in ("÷ 1", "× 1")

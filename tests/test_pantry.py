@@ -68,6 +68,27 @@ def test_an_answer_holds_every_fact_in_any_case_of_its_letters() -> None:
     assert not both.answered_by("Bake for two hours.")
 
 
+@pytest.mark.parametrize(
+    ("answer", "said", "right"),
+    [
+        ("apple", "An apple.", True),
+        ("apple", "Two apples.", True),
+        ("apple", "A pineapple.", False),
+        ("eight", "Eight guests.", True),
+        ("eight", "Eighteen guests.", False),
+        ("seven", "Seventy guests, the seventh.", False),
+        ("40 g", "40 grams", True),
+        ("40 g", "140 g", False),
+        ("26", "Peg 26.", True),
+        ("26", "Peg 265.", False),
+    ],
+)
+def test_another_number_or_fruit_that_holds_the_word_is_no_answer(
+    answer: str, said: str, right: bool
+) -> None:
+    assert Question("?", ("Rye",), "same", answer).answered_by(said) == right
+
+
 def test_a_card_of_ours_has_as_many_tokens_as_the_law_is_given() -> None:
     smol = real_smol()
     whole = len(smol.tokenize(prompt("?", cards()))) - len(smol.tokenize(prompt("?", [])))
@@ -171,6 +192,21 @@ def test_cards_that_are_all_alike_leave_no_list_empty() -> None:
     alike = [Recipe(f"rye {letter}", "bread", "rye flour water") for letter in "bcdef"]
     twins = Pantry([*alike, Recipe("Ham", "meat", "ham salt smoke")], dim=2)
     assert min(twins.index(lists=5).sizes) == 1
+
+
+def test_a_card_without_a_word_has_a_list_and_is_never_near() -> None:
+    blank = Recipe("", "", "")
+    small = Pantry([*cards()[:5], blank], dim=4)
+    index = small.index(6)
+    assert index.sizes == [1] * 6
+    assert np.isfinite(index.centroids).all()
+    assert index.search(cards()[0].name, 6, 6).found[0].card == cards()[0]
+
+
+def test_sizes_may_be_whole_numbers_of_any_kind() -> None:
+    found = SIXTEEN.search("rye bread", 3.0, 2.0)  # type: ignore[arg-type]
+    assert found == SIXTEEN.search("rye bread", 3, 2)
+    assert Pantry(dim=8.0).index(4.0).bytes == Pantry(dim=8).index(4).bytes  # type: ignore[arg-type]
 
 
 def test_an_inverted_file_counts_what_it_reads() -> None:
@@ -311,6 +347,9 @@ def test_smol_answers_from_a_card_what_it_does_not_know_by_heart() -> None:
         (lambda: SIXTEEN.search("rye", 3, 17), "probes = 17 will not do: give at most 16"),
         (lambda: SIXTEEN.search("rye", 3, 0), "probes = 0 will not do: give a whole number of"),
         (lambda: Index("rye"), "give a Pantry, for example"),  # type: ignore[arg-type]
+        (lambda: OURS.index(seed=0.5), "seed = 0.5 will not do"),  # type: ignore[arg-type]
+        (lambda: Pantry([Recipe("", "", "")], 1), "none of its cards has a word"),
+        (lambda: recall(SIXTEEN, asked=[]), "give at least one question"),
         (lambda: recall(OURS), "give an Index, for example"),  # type: ignore[arg-type]
         (lambda: misses(SIXTEEN), "give a Pantry, for example"),  # type: ignore[arg-type]
         (lambda: measured("smol"), r"give an LLM, for example llm.load\(\)"),  # type: ignore[arg-type]

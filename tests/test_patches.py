@@ -85,7 +85,7 @@ def test_fine_stripes_do_not_survive_being_shrunk() -> None:
     assert shrink(stripes, 672).std() > 100
 
 
-@pytest.mark.parametrize("picture", [PICTURE / 255, PICTURE[..., 0], PICTURE[:0]])
+@pytest.mark.parametrize("picture", [PICTURE / 255, PICTURE[..., 0], PICTURE[:0], PICTURE[:, :0]])
 def test_only_whole_pixels_are_shrunk(picture: Any) -> None:
     with pytest.raises(ValueError, match="pixels from 0 to 255"):
         shrink(picture, 14)
@@ -284,3 +284,13 @@ def test_the_rows_that_are_shipped_are_the_models_own() -> None:
     assert smol.tokenize("What is in this picture?") == ids
     assert [smol.text([number]).strip() for number in ids] == list(word_rows())
     assert np.abs(np.array(list(word_rows().values())) - smol.rows(ids)).max() <= 0.00051
+
+
+@pytest.mark.parametrize("shade", [np.nan, -0.1, 1.5, 255.0])
+def test_shades_beyond_black_and_white_are_refused(shade: float) -> None:
+    few = np.full((4, 12), 0.5)
+    few[0, 0] = shade
+    with pytest.raises(ValueError, match="or from 0 to 1"):
+        patches.lost(few, [1])
+    with pytest.raises(ValueError, match="or from 0 to 1"):
+        patches.projection(np.array([[0] * 12, [7] * 12], np.uint16))

@@ -89,9 +89,9 @@ def test_files_stay_small(name, pictures):
         ("turns", "caching 367 of them are read."),
         ("turns", "Call 5: 481 tokens (appliances (schemas) 107, rules and question 87, earlier"),
         ("turns", "earlier turns 275, new observation 12), 12 read with caching"),
-        ("turns", "2 appliances, 107 tokens of schemas: 1,748 tokens read, 1.44 s, $0.0035, with"),
-        ("turns", "30 of a real set, 20,909 tokens of schemas: 105,758 tokens read, 6.75 s, $0.13"),
-        ("turns", "$0.13, with caching 21,169, 2.53 s, $0.038."),
+        ("turns", "2 appliances, 107 tokens of schemas: 1,748 tokens read, 1.44 s, $0.00071, with"),
+        ("turns", "30 of a real set, 20,909 tokens of schemas: 105,758 tokens read, 6.75 s, $0.0"),
+        ("turns", "6.75 s, $0.027, with caching 21,169, 2.53 s, $0.0077."),
         (
             "the head",
             "The appliance takes 6.0 µs, the head 2.1 s, 350,000 times as long; asking for",

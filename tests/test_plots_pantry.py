@@ -28,6 +28,7 @@ from kitchenlib.plots.pantry import (
     PantryStage,
     archive_or_three,
     full_or_fetched,
+    pantry_hits,
     recall_by_bytes,
     three_indexes,
 )
@@ -42,6 +43,7 @@ H100, SMALL = kl.chip("H100 SXM"), kl.model("Llama-3.1-8B")
 BILLION = 1_000_000_000
 
 FIGURES: dict[str, Callable[[], Picture]] = {
+    "pantry-hits": pantry_hits,
     "recall-by-bytes": recall_by_bytes,
     "archive-or-three": archive_or_three,
     "full-or-fetched": full_or_fetched,
@@ -53,6 +55,7 @@ SETTINGS = {
     "worked": WORKED,
     "kept": WORKED._replace(cached=KEPT),
     "kept by a large model": SEVENTY._replace(cached=KEPT),
+    "kept by a small chip": PantrySetting(10, 512, 1, KEPT, 2, chip="RTX 5090"),
     "all fetched": WORKED._replace(documents=10, k=50),
     "all fetched and kept": WORKED._replace(documents=10, tokens=1_024, k=10, cached=KEPT),
     "alone": WORKED._replace(batch=1),
@@ -62,9 +65,14 @@ SETTINGS = {
     "too many": WORKED._replace(documents=1_000),
     "too many to be fetched": WORKED._replace(k=50, tokens=1_024, batch=1024, documents=100),
     "no sack": WORKED._replace(model="Llama-3.1-405B"),
+    "a long line": PantrySetting(
+        1_000_000, 256, 3, KEPT, 1024, "Llama-3.1-405B", "A100 SXM 80GB", 8
+    ),
 }
 #: Every function at other settings.
 OTHERS: dict[str, Callable[[], Picture]] = {
+    "the nearest card": lambda: pantry_hits(archive.Pantry(dim=8), k=1),
+    "twenty cards": lambda: pantry_hits(archive.Pantry(dim=128), k=20),
     "one nearest of few lists": lambda: recall_by_bytes(archive.Pantry(dim=16), lists=4, k=1),
     "ten nearest of many lists": lambda: recall_by_bytes(archive.Pantry(dim=128), lists=48, k=10),
     "archive for a large model": lambda: archive_or_three(SEVENTY),
@@ -72,8 +80,11 @@ OTHERS: dict[str, Callable[[], Picture]] = {
         PantrySetting(100, 1_024, 1, batch=2),
         kl.sheet_price(provider="anthropic", model="Claude Opus 5"),
     ),
+    "short archive": lambda: archive_or_three(PantrySetting(10, k=1, batch=2)),
+    "short archive, many guests": lambda: archive_or_three(PantrySetting(10, k=1, batch=64)),
     "archive without a price": lambda: archive_or_three(SETTINGS["no price"]._replace(batch=2)),
     "indexes on an L40S": lambda: three_indexes(kl.chip("L40S")),
+    "indexes on an RTX 3090": lambda: three_indexes(kl.chip("RTX 3090")),
 }
 DRAWN = {**FIGURES, **OTHERS}
 
@@ -89,17 +100,40 @@ def test_a_picture_is_legible_at_any_setting(name, pictures):
     every_picture.legible(name, pictures)
 
 
+@pytest.mark.parametrize("name", FIGURES)
+def test_files_stay_small(name, pictures):
+    every_picture.test_files_stay_small(name, pictures)
+
+
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("archive-or-three", "notes kept from before spare the reading"),
-        ("archive-or-three", "Llama-3.1-8B on 1 H100 SXM, 32 guests; archive of 14,256 tokens"),
+        ("pantry-hits", "Asked in the recipe's own words the card always comes, in other words 8"),
+        ("pantry-hits", "are all the right cards among the 3 nearest?"),
+        ("pantry-hits", "in other words: 6 of 24 by 1, 8 of 24 by 3, 10 of 24 by 10"),
+        ("the nearest card", "are all the right cards the nearest?"),
+        ("twenty cards", "about two cards at once: 0 of 10 by 1, 8 of 10 by 10, 10 of 10 by 20"),
+        ("recall-by-bytes", "6 of 16 lists hold 90% of what a full search finds, for 47% of its"),
+        ("recall-by-bytes", "share of the 3 nearest cards of the full (exact) search"),
+        ("one nearest of few lists", "share of the nearest card of the full (exact) search"),
+        ("archive-or-three", "kept notes spare reading (÷ 51) and, if read once, carrying (÷ 4.3)"),
+        ("archive-or-three", "cached, read once 5.20 ms (× 1.06), 3 best 4.90 ms"),
+        ("archive-or-three", "Most kernels read kept notes again for each guest; one that shares"),
+        ("archive-or-three", "if all ask about the same archive. The own kitchen's price: read"),
+        ("archive without a price", "if all ask about the same archive. No price of this chip"),
+        ("short archive", "first word ÷ 2.3, tokens as before; kept notes spare reading (÷ 2.3)"),
+        ("short archive, many guests", "tokens as before alone and ÷ 1.3 with 64; kept notes"),
+        ("archive-or-three", "Llama-3.1-8B on 1 H100 SXM, 32 guests, one archive of 14,256 tokens"),
         ("archive-or-three", "Nebius, $2.95 a chip-hour, v8 catalogue 2025-26"),
         ("archive-or-three", "openai gpt-5-mini, as of 2026-08-05: $0.25 a million tokens, cached"),
         ("three-indexes", "a billion vectors weigh 4.10 TB flat, 4.35 TB as a graph, which reads"),
         ("three-indexes", "a million, flat: holds 4.10 GB, reads 4.10 GB, 1.22 ms"),
-        ("full-or-fetched", "A prompt is read alone; notes are carried for each guest, shared"),
-        ("kept", "archive of 14,256 tokens, its notes kept"),
+        ("full-or-fetched", "A prompt is read alone; notes are carried for each guest. Nebius"),
+        ("kept", "archive of 14,256 tokens, notes kept"),
+        ("kept", "one that shares them reads them once: 5.20 ms a token. Nebius"),
+        ("kept by a small chip", "on 1 RTX 5090*, 2 guests"),
+        ("kept by a small chip", "A prompt is read alone. * Not fully verified. Most kernels read"),
+        ("indexes on an RTX 3090", "of one RTX 3090*, if it held them; a walk also waits at"),
         ("all fetched", "time to the first word as before, of each token as before"),
         ("too long", "No whole archive: 1,024,000,032 tokens, Llama-3.1-8B reads 131,072"),
         ("too long", "first word: whole archive does not fit, 3 best "),
@@ -120,20 +154,39 @@ def test_a_figure_says(name, said, pictures):
 def test_the_curve_is_what_was_counted(pictures):
     index = archive.Pantry().index()
     counted = [archive.recall(index, 3, probes) for probes in range(1, 17)]
-    curve, exact = pictures["recall-by-bytes"].axes[0].lines
+    curve, law, exact = pictures["recall-by-bytes"].axes[0].lines
     assert list(curve.get_xdata()) == [each.bytes / 1e3 for each in counted]
     assert list(curve.get_ydata()) == [100 * each.share for each in counted]
+    assert list(law.get_xdata()) == [each.law / 1e3 for each in counted]
     assert exact.get_xdata()[0] == retrieval.flat_bytes(ARCHIVE, 64) / 1e3
     enough = next(each for each in counted if each.share >= 0.9)
     assert pictures["recall-by-bytes"].alt.startswith(f"{enough.probes} of 16 lists hold 9")
 
 
-def test_the_title_counts_the_questions_whose_card_came(pictures):
-    came = archive.hits(archive.Pantry())
-    said = f"the right card came {came['same']} times in its own words, {came['other']} in others"
-    assert said in pictures["recall-by-bytes"].alt
-    ten = archive.hits(archive.Pantry(), 10)
-    assert f"{ten['two']} by 10" in pictures["recall-by-bytes"].alt
+def test_all_lists_are_more_bytes_than_a_full_search():
+    """The picture says so at its foot, of any number of lists."""
+    pantry = archive.Pantry()
+    for lists in (4, 16, 216):
+        assert archive.recall(pantry.index(lists), 3, lists).bytes > pantry.bytes
+
+
+@pytest.mark.parametrize(("name", "dim", "k"), [("pantry-hits", 64, 3), ("the nearest card", 8, 1)])
+def test_the_title_counts_the_questions_whose_card_came(name, dim, k, pictures):
+    pantry = archive.Pantry(dim=dim)
+    came, ten = archive.hits(pantry, k), archive.hits(pantry, 10)
+    own, other = came["same"], came["other"]
+    always = "always comes" if own.found == own.asked else f"comes {own.found} times of {own.asked}"
+    assert f"the card {always}, in other words {other.found} times of" in pictures[name].alt
+    assert f"{ten['two']} by 10" in pictures[name].alt
+
+
+def test_a_bar_is_the_share_of_questions_whose_cards_came(pictures):
+    bars = pictures["pantry-hits"].axes[0].patches
+    frames, filled = bars[::2], bars[1::2]
+    shares = [f.get_width() / b.get_width() for f, b in zip(filled, frames, strict=True)]
+    by_depth = [archive.hits(archive.Pantry(), n) for n in (1, 3, 10)]
+    kinds = ("same", "other", "two")
+    assert shares == pytest.approx([each[kind].share for kind in kinds for each in by_depth])
 
 
 # --- the whole archive, or the best ------------------------------------------------------------
@@ -168,6 +221,28 @@ def test_a_kept_archive_is_not_read_again_and_is_carried_as_before():
     assert kept.first < full.first / 40
     assert (kept.notes, kept.token()) == (full.notes, full.token())
     assert (kept.price or 0) < (full.price or 0)
+
+
+def test_kept_notes_that_are_read_once_cost_hardly_more_than_three_cards():
+    """One copy of the archive's rows moves in a step, and each guest's own."""
+    kept = WORKED._replace(cached=KEPT).full
+    own = kl.decode_step(SMALL, QUESTION + REPLY // 2, 32)
+    moved = own.bytes + SMALL.kv_bytes(ARCHIVE * TOKENS)
+    assert kept.token_shared() == pytest.approx(moved / H100.bandwidth, rel=1e-3)
+    assert kept.token_shared() < 1.1 * WORKED.fetched.token()
+    assert kept.token() > 4 * kept.token_shared()
+
+
+def test_nothing_is_shared_where_nothing_is_kept_and_by_nobody():
+    assert WORKED.full.token_shared() == WORKED.full.token()
+    alone = WORKED._replace(cached=KEPT, batch=1).full
+    assert alone.token_shared() == pytest.approx(alone.token())
+
+
+def test_a_mark_is_explained_where_one_is_shown_and_only_there(pictures):
+    for name, picture in pictures.items():
+        marked = "*" in picture.alt.replace("* Not fully verified", "")
+        assert ("* Not fully verified" in picture.alt) == marked, name
 
 
 def test_kept_notes_are_held_once_for_all():
@@ -219,6 +294,9 @@ def test_dots_are_the_law(pictures):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
+        (lambda: pantry_hits("cards"), "give a Pantry"),  # type: ignore[arg-type]
+        (lambda: pantry_hits(k=0), "k = 0 will not do"),
+        (lambda: pantry_hits(k=217), "give at most 216, as many as there are cards"),
         (lambda: recall_by_bytes("cards"), "give a Pantry"),  # type: ignore[arg-type]
         (lambda: recall_by_bytes(lists=3), "give at least 4 lists"),
         (lambda: recall_by_bytes(lists=1000), "lists = 1000 will not do"),
@@ -297,7 +375,13 @@ def test_the_claim_is_true_of_every_choice():
     ):
         each = PantrySetting(documents, tokens, k, cached, 32, name, on, 8)
         stuck = each.fetched.obstacle(), each.full.obstacle()
-        assert each.claim().startswith("No such kitchen") == bool(stuck[0])
+        assert each.claim().startswith("No such kitchen") == all(stuck)
+        assert each.claim().startswith("No room to fetch") == (bool(stuck[0]) and not stuck[1])
+        told = each.facts()
+        assert ("the whole archive" in told, "what is fetched" in told) == (
+            bool(stuck[1]),
+            bool(stuck[0]),
+        )
         assert each.claim().startswith("No whole archive") == (not stuck[0] and bool(stuck[1]))
         if not any(stuck):
             sooner = each.fetched.first < each.full.first / 1.02

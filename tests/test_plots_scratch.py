@@ -5,12 +5,16 @@ from itertools import product
 
 import numpy as np
 import pytest
+from matplotlib.text import Text
 
 import kitchenlib as kl
 from kitchenlib import thinking
 from kitchenlib.inputs import UnknownName
+from kitchenlib.miniatures import appliances
 from kitchenlib.miniatures.scratchpad import Cook, polled, scattered, vote
 from kitchenlib.plots import scratch_budget as budget
+from kitchenlib.plots.appliances import tool_turns
+from kitchenlib.plots.pantry import archive_or_three
 from kitchenlib.plots.scratch import (
     WORKED,
     ScratchSetting,
@@ -80,11 +84,12 @@ def test_files_stay_small_and_the_same(name, pictures):
         ("scratch-hops", "100% are right at any number, with 6 tokens for 16 links"),
         ("scratch-hops", "7 links from lasagne: it writes bones, whetstone, water"),
         ("four layers", "right up to 4 links, and up to 15 if the facts"),
-        ("scratch-bill", "In company, 2,000 hidden tokens are 24 s of silence, 660 MB more notes"),
+        ("scratch-bill", "In company, 2,000 hidden tokens are 24 s of silence, 655 MB more notes"),
         ("scratch-bill", "and 6.1 times the bill."),
         ("scratch-bill", "2,000 hidden: first word, alone 20.9 s, first word, 32 guests 25.8 s"),
-        ("scratch-bill", "guests who fit 154, a request, alone 7.9 ¢, a request, 32 guests 0.30 ¢"),
-        ("scratch-bill", "on a price sheet 1.2 ¢; 8,000 hidden"),
+        ("scratch-bill", "guests who fit 154, a request, alone 7.88 ¢, a request, 32 guests 0.305"),
+        ("scratch-bill", "on a price sheet 0.485 ¢; 8,000 hidden"),
+        ("scratch-bill", "on a price sheet 1.685 ¢."),
         ("scratch-samples", "10 samples take 1.02 times as long as one, and 3.8 times the notes;"),
         ("scratch-samples", "one chain of as many tokens takes 9.0 times as long."),
         ("scratch-samples", "prompt copied: 26.7 s and 19.7 GB of notes; samples, prompt shared:"),
@@ -117,18 +122,30 @@ def test_the_lines_are_the_shares_of_the_miniature(name, layers, pictures):
 # --- the bill ----------------------------------------------------------------------------------
 
 
+def test_the_notebook_has_one_price_sheet(pictures):
+    row = appliances.sheet()
+    assert f"{row.provider} {row.model}, {row.when}" == "openai gpt-5-mini, as of 2026-08-05"
+    for picture in (pictures["scratch-bill"], archive_or_three(), tool_turns()):
+        words = " ".join(text.get_text() for text in picture.findobj(Text))
+        assert f"{row.provider} {row.model}, {row.when}" in words
+
+
+@pytest.mark.parametrize("prompt", [1, 1000, 99_999])
+def test_what_a_sheet_asks_has_all_its_digits(prompt):
+    told = scratch_bill(prompt=prompt, reply=1, guests=2).alt.split("on a price sheet ")[1]
+    assert float(told.split(" ¢")[0]) == pytest.approx(100 * (prompt * 0.25 + 2) / 1e6, rel=1e-9)
+
+
 def test_the_table_holds_what_the_law_says():
     """By `request_time` and the price of a million tokens, not by the figure's own functions."""
     longer = float(kl.request_time(LLAMA, H100, 1000, 2300, 32, chips=4))
     rent = kl.chip_hour(provider="Nebius", chip="H100 SXM").usd or 0.0
     paid = rent * 4 / 3600 / 32 * longer
     words = scratch_bill().alt.split("; 2,000 hidden: ")[1].split("; ")[0]
-    assert f"a request, 32 guests {kl.units.significant(100 * paid, 2)} ¢" in words
+    assert f"a request, 32 guests {kl.units.significant(100 * paid)} ¢" in words
     assert f"notes of a guest {kl.human(float(LLAMA.kv_bytes(3299)), 'B')}" in words
     assert f"guests who fit {kl.max_batch(LLAMA, H100, 3299, chips=4)}," in words
-    sheet = kl.sheet_price(provider="anthropic", model="Claude Haiku 4.5").price
-    listed = 100 * float(sheet.request(1000, 300, reasoning=2000))
-    assert f"on a price sheet {kl.units.significant(listed, 2)} ¢" in words
+    assert f"on a price sheet {100 * (1000 * 0.25 + 2300 * 2) / 1e6:g} ¢" in words
 
 
 def test_the_curves_are_the_chains(pictures):

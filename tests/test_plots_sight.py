@@ -84,16 +84,19 @@ def test_a_file_stays_small_and_the_same_at_each_build(name, pictures):
         ("one long word", "64 rows of 96 numbers"),
         (
             "senses-in-tokens",
-            "A picture costs 256 to 2,880 tokens, not one: as much as 0.40 to 4.5",
+            "A picture costs 256 to 2,340 tokens, not one: as much as 0.40 to 3.7",
         ),
         ("senses-in-tokens", "LLaVA-1.5: 576 tokens, 75.5 MB of notes, first token after 8.53 ms"),
         ("senses-in-tokens", "its encoder before that 385 µs"),
         ("senses-in-tokens", "Gemma-3: 256 tokens, 33.6 MB of notes, first token after 4.50 ms at"),
-        ("senses-in-tokens", "its encoder before that 5.51 ms, $0.072 a thousand"),
-        ("senses-in-tokens", "30 s of sound, Whisper: 1,500 tokens"),
+        ("senses-in-tokens", "its encoder before that 5.51 ms, $0.064 a thousand"),
+        ("senses-in-tokens", "30 s of sound, rows of Whisper, not joined: 1,500."),
+        ("senses-in-tokens", "LLaVA-1.6: 2,340 tokens, 307 MB of notes, first token after 34.8 ms"),
+        ("senses-in-tokens", "Qwen2-VL: 999 tokens, 131 MB of notes, first token after 14.7 ms at"),
+        ("a served 70B", "A picture costs 256 to 15,301 tokens"),
         ("senses-in-tokens", "30 s of sound, Voxtral: 375 tokens"),
         ("senses-in-tokens", "500 words of text: 633 tokens, 83.0 MB of notes"),
-        ("senses-in-tokens", "LLaVA-1.5 336 pixels, Gemma-3 896 pixels, Qwen2-VL 1181 pixels"),
+        ("senses-in-tokens", "LLaVA-1.5 336 pixels, Gemma-3 896 pixels, Qwen2-VL 1752 pixels"),
         ("one family", "A picture costs 576 tokens, not one: as much as 0.91 pages of text"),
         (
             "notepad-diets",
@@ -177,6 +180,23 @@ def test_another_picture_or_other_words_are_refused_in_words(change, message):
         picture_as_rows(**change)
 
 
+@pytest.mark.parametrize(
+    ("name", "fewer"),
+    [
+        ("picture-as-rows", "576 numbers are fewer than 588"),
+        ("one long word", "96 numbers are fewer than 588"),
+        ("noise in small patches", ""),
+    ],
+)
+def test_the_foot_owns_that_another_picture_would_lose_where_rows_are_shorter(
+    name, fewer, pictures
+):
+    foot = " ".join(pictures[name].texts[-1].get_text().split())
+    assert "The matrix is made for this picture" in foot
+    assert fewer in foot
+    assert ("A fixed one" in foot) == bool(fewer)
+
+
 # --- tokens ------------------------------------------------------------------------------------
 
 
@@ -198,9 +218,26 @@ def test_a_seconds_and_a_price_are_those_of_so_many_tokens_of_text(pictures):
     assert row
     tokens, ms, price = map(float, row.groups())
     seconds = kl.ttft(kl.model("Llama-3.1-8B"), kl.chip("H100 SXM"), int(tokens))
-    sheet = kl.sheet_price(provider="cloudflare", model="@cf/llama-3.1-8b-instruct")
+    sheet = kl.sheet_price(provider="openai", model="gpt-5-mini")
     assert ms == pytest.approx(1e3 * seconds, rel=0.005)
     assert price == pytest.approx(1000 * float(sheet.price.request(int(tokens), 0)), rel=0.02)
+
+
+def test_rows_of_whisper_have_no_price_for_no_language_model_reads_them_so(pictures):
+    drawn = pictures["senses-in-tokens"]
+    chart, table = drawn.axes[0], drawn.axes[-1]
+    assert "rows of Whisper, not joined: 1,500" in [text.get_text() for text in chart.texts]
+    assert not [text for text in table.texts if "Whisper" in text.get_text()]
+    assert "Voxtral joins 4 to a token" in drawn.texts[-1].get_text()
+    assert "Providers charge pictures by their own rules" in " ".join(
+        drawn.texts[-1].get_text().split()
+    )
+
+
+def test_a_family_that_keeps_the_size_sees_all_of_the_page(pictures):
+    high, wide, _ = page_pixels().shape
+    assert kl.senses.image_tokens("Qwen2-VL", wide, high) == round(wide / 28) * round(high / 28)
+    assert f"Qwen2-VL {high} pixels" in said(pictures)
 
 
 def said(pictures):

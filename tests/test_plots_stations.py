@@ -64,6 +64,9 @@ SETTINGS: dict[str, StationsSetting] = {
     "few experts": StationsSetting("Mixtral-8x22B-v0.1", 8, "Zipf", "MI300X", 2, 128),
     "hybrid": StationsSetting("Jamba-v0.1", 256, "uniform", "B200 SXM (HGX/DGX)", 1, 32_768),
     "beyond its making": StationsSetting("DBRX", 1, tokens=131_072),
+    "many words": StationsSetting(
+        "Mixtral-8x22B-v0.1", 1024, "uniform", station_guests.CHIPS[0], 8, 131_072
+    ),
 }
 
 
@@ -97,8 +100,10 @@ def test_files_stay_small(name, pictures):
         ("stations-union", "time to read 54 of 128 experts at most; uniform routing needs 82."),
         ("two guests", "2 guests make the waiter carry 68.8 of 500 GB a step: 12.5 times less"),
         ("Mixtral and DBRX", "Mixtral: 8 experts of 11.3 GB, 3.21 GB shared, 2 a token"),
-        ("stations-by-token", "Experts know tokens, not topics: of a token's kind they tell"),
-        ("stations-by-token", "One dessert card visits 15.9 of the 16 experts on average."),
+        ("stations-by-token", "These 16 groups know tokens, not topics: they tell 63% of a"),
+        ("stations-by-token", "who knows a token's group has lost 63% of the doubt about its kind"),
+        ("stations-by-token", "some find experts for a domain, such as code (arXiv 2409.02060)"),
+        ("stations-by-token", "One dessert card visits 15.9 of the 16 groups on average."),
         ("stations-guests", "32 guests touch 14.0 of 16 experts: 88% of the weights of a dense"),
         ("stations-guests", "dense sack to fetch, 8.0% of its cuts."),
         ("stations-guests", "gain over one guest × 2.92, × 32.0, × 32.0"),
@@ -190,7 +195,7 @@ def test_the_title_claims_no_more_than_was_counted():
     assert "not topics" in stations_by_token(tally).alt
     picture = stations_by_token(swapped)
     assert "not topics" not in picture.alt
-    assert "of a token's kind they tell 0.0%, of the card's course 100%" in picture.alt
+    assert "groups tell 0.0% of a token's kind and 100% of its card's course" in picture.alt
 
 
 def test_more_experts_than_there_are_rows_are_refused():

@@ -1,7 +1,7 @@
 """The archive pantry's recipe cards: enough of them, of one form, unlike each other, and askable.
 
 The questions come with the card that answers them, so that a retriever can be marked. Each sort
-of question keeps its promise: the card's own words, other words, or two cards.
+of question keeps its promise: the recipe's own words, other words, or two cards.
 """
 
 from __future__ import annotations

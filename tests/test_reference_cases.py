@@ -375,6 +375,14 @@ def test_of_sixteen_sacks_with_40_of_500_gb_active_a_token_visits_one() -> None:
     assert [per_token for per_token in range(1, 16) if shared_sack(per_token) >= 0] == [1]
 
 
+def test_what_the_row_of_llava_says_besides() -> None:
+    """2,880 is five full squares: its own rule drops padding, and adds a token a row."""
+    assert CASES["VT02"]["derivation"] == "LLaVA-1.6 = 5 tiles = 2880"
+    square = kl.senses.image_tokens("LLaVA-1.6", 672, 672)
+    assert square - 2 * 24 == 5 * kl.senses.image_tokens("LLaVA-1.5", 672, 672) == 2880
+    assert kl.senses.image_tokens("LLaVA-1.6", 1024, 768) == 2340
+
+
 def test_what_the_rows_of_hybrids_say_besides() -> None:
     assert NEMOTRON_56B.layers == 118
     assert CASES["HY03"]["derivation"] == "plus 61.4 MiB fixed state/seq"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from itertools import product
 from typing import Any
 
@@ -273,3 +274,20 @@ def test_copies_of_a_notepad_are_as_many_notepads() -> None:
 def test_a_measurement_that_is_none_is_refused(call: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_a_name_is_known_in_any_case_of_its_letters() -> None:
+    assert Cook().answer(recipes(), "Stock", 2) == Cook().answer(recipes(), "stock", 2)
+
+
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        ({"samples": 1.5}, "samples = 1.5 will not do"),
+        ({"samples": 2, "seed": -1}, "seed = -1 will not do"),
+        ({"samples": 2, "seed": None}, "seed = None will not do"),
+    ],
+)
+def test_samples_that_are_none_are_refused(how: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(message)):
+        any_smol().write_samples("Hello", tokens=1, **how)

@@ -351,3 +351,19 @@ def test_what_was_not_studied_is_refused():
         specialists.studied().visited("brunch")
     with pytest.raises(ValueError, match="give at least one Recipe"):
         study(any_smol(), [])
+
+
+def test_a_kitchen_with_nothing_shared_is_one_whatever_the_rounding():
+    assert split(0.9, 0.3, 3).shared == pytest.approx(0, abs=1e-15)
+    assert split(0.9, 0.3, 3).shared >= 0
+    with pytest.raises(ValueError, match="no such kitchen"):
+        split(0.9, 0.29, 3)
+
+
+def test_sizes_may_be_whole_numbers_of_any_kind():
+    layer = Stations(4.0, 2.0, 8.0, 5.0)  # type: ignore[arg-type]
+    assert layer(np.ones((1, 8))).shape == (1, 8)
+    with pytest.raises(ValueError, match="seed = -1 will not do"):
+        Stations(seed=-1)
+    with pytest.raises(ValueError, match="give at least one number of rows"):
+        stations.measured(())

@@ -292,3 +292,10 @@ def test_no_state_holds_more_than_its_bits():
 def test_what_cannot_be_asked_is_refused(ask, error, message):
     with pytest.raises(error, match=message):
         ask()
+
+
+def test_sizes_may_be_whole_numbers_of_any_kind():
+    assert Stock(8.0, 4.0).state.shape == (4, 8)  # type: ignore[arg-type]
+    assert Notes(8.0, 4.0).into.shape == (8, 16)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="seed ="):
+        stock.race((16, 64), width=8, state=4, tries=1, seed=0.5)  # type: ignore[arg-type]

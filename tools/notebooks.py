@@ -21,6 +21,9 @@ from nbformat import NotebookNode
 
 from tools.sources import IGNORE_OUTPUT, METADATA, products, typed_in
 
+# The kernels inherit it: two threads wait for each other on a busy machine, and timings show that.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 FOLDER = Path(__file__).parents[1] / "notebooks"
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 HOW_TO_KEEP = (

@@ -14,7 +14,6 @@ from kitchenlib.units import GB, MB, MS
 
 H100 = kl.chip("H100 SXM")
 MAMBA = kl.model("Mamba-2.8B")
-HYBRID = kl.model("Nemotron-H-8B")
 PLAIN = kl.model("Llama-3.1-8B")
 LONG = kl.model("Llama-3.1-70B")
 
@@ -40,7 +39,7 @@ PREDICTIONS = [
         "is kept of a guest does not grow with the conversation at all.",
         why=lambda: (
             f"As much as the notes of {_as_notes():,} tokens of Llama-3.1-8B. Whatever you say, it "
-            "has to fit in there: what that costs is the first section."
+            "has to fit in there. What that costs comes next."
         ),
     ),
     Prediction(
@@ -71,14 +70,13 @@ def _state_megabytes(value_bytes: float = 2, layers: int = _STATE["layers"]) -> 
     return layers * _STATE["heads"] * _STATE["channels"] * _STATE["state"] * value_bytes / MB
 
 
-def _slope(model: kl.Model) -> float:
-    return float(model.kv_bytes_per_token())
+#: A hybrid and its rival: bytes of the stock, and of the notes for each token.
+_STOCK, _SLOWLY, _QUICKLY = 60_000_000, 20_000, 120_000
 
 
-def _crossing(state: float | None = None) -> int:
-    """The first conversation, in tokens, whose notes weigh more than a hybrid's state and notes."""
-    held = float(HYBRID.state_bytes()) if state is None else state
-    return math.floor(held / (_slope(PLAIN) - _slope(HYBRID))) + 1
+def _crossing(stock: float = _STOCK, saved: float = _QUICKLY - _SLOWLY) -> int:
+    """The first conversation, in tokens, whose notes weigh more than stock and notes together."""
+    return math.floor(stock / saved) + 1
 
 
 _MOE = {"total": 400, "active": 130, "experts": 8, "per_token": 2}
@@ -123,6 +121,8 @@ _CALLS, _FIXED, _ASKED, _ADDED = 6, 600, 100, 150  # calls; tokens of schemas, q
 def _resent(first: float = _FIXED + _ASKED) -> float:
     return float(kl.resent_tokens(first, _ADDED, _CALLS))
 
+
+_ALONE = kl.decode_step(PLAIN, context=200)
 
 _LONGEST = 131_072
 
@@ -173,45 +173,240 @@ QUESTIONS = [
     ),
     Question(
         "crossing",
-        prompt=lambda: (
-            f"{HYBRID.name} keeps a stock of {float(HYBRID.state_bytes()) / MB:.2f} MB for each "
-            f"guest, and, for its few attention layers, {_slope(HYBRID):,.0f} bytes of notes for "
-            f"each token. {PLAIN.name} keeps {_slope(PLAIN):,.0f} bytes for each token, and no "
-            "stock. From which length of a conversation on, in **tokens**, does the hybrid keep "
-            "less?"
-        ),
+        prompt=f"A hybrid keeps a stock of {_STOCK / MB:.0f} MB for each guest, and {_SLOWLY:,} "
+        f"bytes of notes for each token. Its rival keeps {_QUICKLY:,} bytes for each token, and no "
+        "stock. From which length of a conversation on, in **tokens**, does the hybrid keep less?",
         right=_crossing,
         unit="tokens",
         tolerance=0.002,
         mistakes=[
             Mistake(
                 "no notes of its own",
-                lambda: math.floor(float(HYBRID.state_bytes()) / _slope(PLAIN)) + 1,
+                lambda: _crossing(saved=_QUICKLY),
                 "The hybrid writes notes as well, in a few of its layers. Per token it saves the "
                 "*difference*.",
             ),
             Mistake(
                 "its own notes alone",
-                lambda: math.floor(float(HYBRID.state_bytes()) / _slope(HYBRID)) + 1,
+                lambda: _crossing(saved=_SLOWLY),
                 "That is where the hybrid's own notes weigh as much as its stock. Hold it against "
-                "the other model.",
+                "the rival.",
             ),
             Mistake(
                 "added up",
-                lambda: (
-                    math.floor(float(HYBRID.state_bytes()) / (_slope(PLAIN) + _slope(HYBRID))) + 1
-                ),
+                lambda: _crossing(saved=_QUICKLY + _SLOWLY),
                 "You added the two. What does the hybrid save with each token?",
+            ),
+            Mistake(
+                "to and fro",
+                lambda: _crossing(stock=2 * _STOCK),
+                "You counted the stock twice, read and written. That is what is *moved*. What is "
+                "kept lies there once.",
             ),
         ],
         nudge="The stock is paid once. With each token the hybrid writes fewer bytes than the "
         "other: how many tokens pay for the stock?",
         why="{right}. Below that, a stock is *heavier* than notes.",
-        worked=lambda: (
-            f"Each token saves {_slope(PLAIN):,.0f} - {_slope(HYBRID):,.0f} bytes. "
-            f"{float(HYBRID.state_bytes()):,.0f} ÷ {_slope(PLAIN) - _slope(HYBRID):,.0f}, and the "
-            "next whole token: {right}."
+        worked=f"Each token saves {_QUICKLY:,} - {_SLOWLY:,} bytes. {_STOCK:,} ÷ "
+        f"{_QUICKLY - _SLOWLY:,}, and the next whole token: {{right}}.",
+    ),
+    Question(
+        "touched",
+        prompt="Write a function `touched(experts, per_token, tokens)`: how many different "
+        "**experts** of a layer a step needs on average, if each of `tokens` tokens visits "
+        "`per_token` of `experts`, and every expert is equally likely.",
+        right=_touched,
+        unit="experts",
+        given=_random_stations,
+        mistakes=[
+            Mistake(
+                "everybody alone",
+                lambda e, k, n: min(e, k * n),
+                "That is the most it can be. Two tokens may want the same expert.",
+            ),
+            Mistake(
+                "the last one's chance",
+                lambda e, k, n: e * (1 - k / e) ** n,
+                "So many experts are visited by *nobody*.",
+            ),
+            Mistake(
+                "the wrong chance",
+                lambda e, k, n: e * (1 - (k / e) ** n),
+                "You raised the chance of a *visit* to a power. An expert is left alone only if "
+                "every token stays away.",
+            ),
+            Mistake(
+                "one visit each",
+                lambda e, k, n: e * (1 - (1 - 1 / e) ** n),
+                "You let each token visit one expert. It visits `per_token`.",
+            ),
+            Mistake(
+                "visits that may meet",
+                lambda e, k, n: e * (1 - (1 - 1 / e) ** (k * n)),
+                "Nearly: you let all visits be independent. One token never visits the same expert "
+                "twice, so the chance that it stays away is `1 - per_token / experts`.",
+            ),
+        ],
+        nudge="Take one expert. With which chance does one token stay away from it? And all of "
+        "them?",
+        why="One minus the chance that everybody stays away, for each expert.",
+        worked="`return experts * (1 - (1 - per_token / experts) ** tokens)`",
+    ),
+    Question(
+        "picture",
+        prompt=lambda: (
+            f"Qwen2-VL keeps a picture at its own size, cuts it into patches of 14 × 14 pixels, "
+            f"and joins 2 × 2 of them to one token. How many **tokens** is a picture of "
+            f"{_PICTURE[0]:,} × {_PICTURE[1]} pixels?"
         ),
+        right=lambda: _picture("Qwen2-VL"),
+        unit="tokens",
+        tolerance=0,
+        mistakes=[
+            Mistake(
+                "patches",
+                lambda: 4 * _picture("Qwen2-VL"),
+                "So many patches. Four of them are one token.",
+            ),
+            Mistake(
+                "a fixed size",
+                lambda: _picture("LLaVA-1.5"),
+                "That is LLaVA-1.5, which squeezes every picture into 336 × 336 pixels.",
+            ),
+            Mistake(
+                "one joined",
+                lambda: 2 * _picture("Qwen2-VL"),
+                "You joined two patches. It is two across *and* two down.",
+            ),
+        ],
+        nudge="How many cells of 28 × 28 pixels stand side by side, and how many above each other?",
+        why="{right}: as many rows to read, and to carry in the notes as long as the talk lasts.",
+        worked=lambda: (
+            f"{_PICTURE[0]:,} ÷ 28 = {_PICTURE[0] // 28} across, {_PICTURE[1]} ÷ 28 = "
+            f"{_PICTURE[1] // 28} down: {{right}}."
+        ),
+    ),
+    Question(
+        "loop",
+        prompt=f"A cook with appliances calls the model {_CALLS} times. Every prompt holds "
+        f"{_FIXED} tokens of tool descriptions, the question of {_ASKED} tokens, and all that was "
+        f"written and found before; each call makes that {_ADDED} tokens longer. How many prompt "
+        "**tokens** are sent in all?",
+        right=_resent,
+        unit="tokens",
+        tolerance=0,
+        mistakes=[
+            Mistake(
+                "the last prompt",
+                _FIXED + _ASKED + (_CALLS - 1) * _ADDED,
+                "That is the last prompt. Every call before it sent one as well.",
+            ),
+            Mistake(
+                "a call too many",
+                _FIXED + _ASKED + _CALLS * _ADDED,
+                "That is the prompt that a *seventh* call would send. What did all of them send?",
+            ),
+            Mistake(
+                "tools described once",
+                lambda: _resent(_ASKED) + _FIXED,
+                "The descriptions are in *every* prompt: the model remembers nothing between "
+                "calls.",
+            ),
+            Mistake(
+                "never longer",
+                _CALLS * (_FIXED + _ASKED),
+                "You left out what was written and found before.",
+            ),
+            Mistake(
+                "longer at once",
+                lambda: _resent() + _CALLS * _ADDED,
+                "The first prompt has nothing before it yet.",
+            ),
+        ],
+        nudge="Write down the six prompts, one below the other, and add them up.",
+        why="{right}, for a conversation that is a fraction of that. This is what prefix caching "
+        "is for.",
+        worked=lambda: (
+            f"{_CALLS} × ({_FIXED} + {_ASKED}) + {_ADDED} × (0 + 1 + ... + {_CALLS - 1}) = "
+            f"{{right}}.\n\n`kl.resent_tokens({_FIXED + _ASKED}, {_ADDED}, {_CALLS})`"
+        ),
+    ),
+    Question(
+        "slow-words",
+        prompt="One guest at a time, in short conversations (200 tokens), with Llama-3.1-8B. The "
+        "guest complains that the **words** come slowly. Which change helps most?",
+        options=[
+            Option(
+                "hybrid",
+                "a hybrid of the same weight",
+                "In a short conversation notes are light, lighter than a stock. What is heavy?",
+            ),
+            Option(
+                "fetch",
+                "fetching three pages",
+                "That makes prompts short. Here they are short already.",
+            ),
+            Option(
+                "moe",
+                "a mixture of experts of the same weight, of which a token visits an eighth",
+            ),
+            Option(
+                "think",
+                "a scratchpad of 2,000 tokens",
+                "Hidden tokens are tokens: the pace stays, and there are more of them.",
+            ),
+        ],
+        right="moe",
+        nudge="One guest, hardly any notes: what does the waiter carry for each word?",
+        why="The sack is the bottleneck here, and only the stations make a trip of it lighter, as "
+        "long as the guest is alone.",
+        worked=lambda: (
+            f"For each word the waiter carries {float(_ALONE.weight_bytes) / GB:.1f} GB of sack "
+            f"and {float(_ALONE.kv_bytes) / GB:.2f} GB of notes. A hybrid and a pantry change the "
+            "notes, a scratchpad the number of words. Of a mixture of experts one token needs an "
+            "eighth of the sack, or a little more for what is shared: {right}. (With 32 guests it "
+            "would be another question.)"
+        ),
+    ),
+    Question(
+        "first-word",
+        prompt=f"A prompt is read in {_PAUSE} s. Then a token comes every {_PACE / MS:.0f} ms: "
+        f"first {_HIDDEN:,} that the model writes for itself, then a reply of {_REPLY}. After how "
+        "many **seconds** does the reader see the first word?",
+        right=_PAUSE + _HIDDEN * _PACE,
+        unit="s",
+        more=True,
+        tolerance=0.001,
+        mistakes=[
+            Mistake(
+                "the prompt alone",
+                _PAUSE,
+                "That is the first token. Nobody sees it: it is written on the scratchpad.",
+            ),
+            Mistake(
+                "to the end",
+                _PAUSE + (_HIDDEN + _REPLY) * _PACE,
+                "That is when the reply is *complete*.",
+            ),
+            Mistake(
+                "without reading",
+                _HIDDEN * _PACE,
+                "You left out the time to read the prompt.",
+            ),
+            Mistake(
+                "to the end, without reading",
+                (_HIDDEN + _REPLY) * _PACE,
+                "You left out the reading, and went on to the end of the reply.",
+            ),
+            Mistake(
+                "milliseconds",
+                _PAUSE + _HIDDEN * _PACE / MS,
+                "The prompt is in seconds, the pace in milliseconds. Bring them together.",
+            ),
+        ],
+        nudge="Reading, and then every hidden token at the pace of the reply.",
+        why="{right}. A time to first *visible* token is not the TTFT of a data sheet.",
+        worked=f"{_PAUSE} s + {_HIDDEN:,} × {_PACE / MS:.0f} ms = {{right}}.",
     ),
     Question(
         "fetched",
@@ -293,173 +488,6 @@ QUESTIONS = [
         ),
     ),
     Question(
-        "touched",
-        prompt="Write a function `touched(experts, per_token, tokens)`: how many different "
-        "**experts** of a layer a step needs on average, if each of `tokens` tokens visits "
-        "`per_token` of `experts`, and every expert is equally likely.",
-        right=_touched,
-        unit="experts",
-        given=_random_stations,
-        mistakes=[
-            Mistake(
-                "everybody alone",
-                lambda e, k, n: min(e, k * n),
-                "That is the most it can be. Two tokens may want the same expert.",
-            ),
-            Mistake(
-                "the last one's chance",
-                lambda e, k, n: e * (1 - k / e) ** n,
-                "So many experts are visited by *nobody*.",
-            ),
-            Mistake(
-                "one visit each",
-                lambda e, k, n: e * (1 - (1 - 1 / e) ** n),
-                "You let each token visit one expert. It visits `per_token`.",
-            ),
-            Mistake(
-                "visits that may meet",
-                lambda e, k, n: e * (1 - (1 - 1 / e) ** (k * n)),
-                "Nearly: you let all visits be independent. One token never visits the same expert "
-                "twice, so the chance that it stays away is `1 - per_token / experts`.",
-            ),
-        ],
-        nudge="Take one expert. With which chance does one token stay away from it? And all of "
-        "them?",
-        why="One minus the chance that everybody stays away, for each expert.",
-        worked="`return experts * (1 - (1 - per_token / experts) ** tokens)`",
-    ),
-    Question(
-        "picture",
-        prompt=lambda: (
-            f"Qwen2-VL keeps a picture at its own size, cuts it into patches of 14 × 14 pixels, "
-            f"and joins 2 × 2 of them to one token. How many **tokens** is a picture of "
-            f"{_PICTURE[0]:,} × {_PICTURE[1]} pixels?"
-        ),
-        right=lambda: _picture("Qwen2-VL"),
-        unit="tokens",
-        tolerance=0,
-        mistakes=[
-            Mistake(
-                "patches",
-                lambda: 4 * _picture("Qwen2-VL"),
-                "So many patches. Four of them are one token.",
-            ),
-            Mistake(
-                "a fixed size",
-                lambda: _picture("LLaVA-1.5"),
-                "That is LLaVA-1.5, which squeezes every picture into 336 × 336 pixels.",
-            ),
-            Mistake(
-                "one joined",
-                lambda: 2 * _picture("Qwen2-VL"),
-                "You joined two patches. It is two across *and* two down.",
-            ),
-        ],
-        nudge="How many cells of 28 × 28 pixels stand side by side, and how many above each other?",
-        why="{right} rows to read, and to carry in the notes as long as the conversation lasts.",
-        worked=lambda: (
-            f"{_PICTURE[0]:,} ÷ 28 = {_PICTURE[0] // 28} across, {_PICTURE[1]} ÷ 28 = "
-            f"{_PICTURE[1] // 28} down: {{right}}."
-        ),
-    ),
-    Question(
-        "first-word",
-        prompt=f"A prompt is read in {_PAUSE} s. Then a token comes every {_PACE / MS:.0f} ms: "
-        f"first {_HIDDEN:,} that the model writes for itself, then a reply of {_REPLY}. After how "
-        "many **seconds** does the reader see the first word?",
-        right=_PAUSE + _HIDDEN * _PACE,
-        unit="s",
-        tolerance=0.001,
-        mistakes=[
-            Mistake(
-                "the prompt alone",
-                _PAUSE,
-                "That is the first token. Nobody sees it: it is written on the scratchpad.",
-            ),
-            Mistake(
-                "to the end",
-                _PAUSE + (_HIDDEN + _REPLY) * _PACE,
-                "That is when the reply is *complete*.",
-            ),
-            Mistake(
-                "without reading",
-                _HIDDEN * _PACE,
-                "You left out the time to read the prompt.",
-            ),
-            Mistake(
-                "milliseconds",
-                _PAUSE + _HIDDEN * _PACE / MS,
-                "The prompt is in seconds, the pace in milliseconds. Bring them together.",
-            ),
-        ],
-        nudge="Reading, and then every hidden token at the pace of the reply.",
-        why="{right}. A time to first *visible* token is not the TTFT of a data sheet.",
-        worked=f"{_PAUSE} s + {_HIDDEN:,} × {_PACE / MS:.0f} ms = {{right}}.",
-    ),
-    Question(
-        "loop",
-        prompt=f"A cook with appliances calls the model {_CALLS} times. Every prompt holds "
-        f"{_FIXED} tokens of tool descriptions, the question of {_ASKED} tokens, and all that was "
-        f"written and found before; each call makes that {_ADDED} tokens longer. How many prompt "
-        "**tokens** are sent in all?",
-        right=_resent,
-        unit="tokens",
-        tolerance=0,
-        mistakes=[
-            Mistake(
-                "the last prompt",
-                _FIXED + _ASKED + (_CALLS - 1) * _ADDED,
-                "That is the last prompt. Every call before it sent one as well.",
-            ),
-            Mistake(
-                "tools described once",
-                lambda: _resent(_ASKED) + _FIXED,
-                "The descriptions are in *every* prompt: the model remembers nothing between "
-                "calls.",
-            ),
-            Mistake(
-                "never longer",
-                _CALLS * (_FIXED + _ASKED),
-                "You left out what was written and found before.",
-            ),
-            Mistake(
-                "longer at once",
-                lambda: _resent() + _CALLS * _ADDED,
-                "The first prompt has nothing before it yet.",
-            ),
-        ],
-        nudge="Write down the six prompts, one below the other, and add them up.",
-        why="{right}, for a conversation that is a fraction of that. This is what prefix caching "
-        "is for.",
-        worked=lambda: (
-            f"{_CALLS} × ({_FIXED} + {_ASKED}) + {_ADDED} × (0 + 1 + ... + {_CALLS - 1}) = "
-            f"{{right}}.\n\n`kl.resent_tokens({_FIXED + _ASKED}, {_ADDED}, {_CALLS})`"
-        ),
-    ),
-    Question(
-        "which-fix",
-        prompt="A kitchen answers short questions about a manual of 100,000 tokens, which every "
-        "prompt carries whole. Guests complain that the **first word** takes long. Which change "
-        "helps most?",
-        options=[
-            Option(
-                "moe",
-                "a mixture of experts with as many weights in all",
-                "It helps: fewer cuts for each token. But what makes the *number of tokens* small?",
-            ),
-            Option("fetch", "fetching the three best pages instead of the whole manual"),
-            Option("think", "a scratchpad of 2,000 tokens", "It comes before the first word."),
-            Option("window", "a sliding window", "The notes get lighter. Is the chef done sooner?"),
-        ],
-        right="fetch",
-        more=True,
-        nudge="Before the first word, the chef reads the prompt. What decides how long?",
-        why="The fastest token to read is the one that is not there.",
-        worked="Reading 100,000 tokens is work for the chef, in proportion to their number. The "
-        "experts divide the cuts for each token by ten or so, fetching divides the tokens by a "
-        "hundred: {right}. (If the manual never changes, a cached prefix is the other way.)",
-    ),
-    Question(
         "long-guests",
         prompt=f"How many **guests** with {_LONGEST:,} tokens of notes each fit beside "
         "Llama-3.1-70B on eight H100s (16 bit, a tenth of the memory stays free)?",
@@ -477,6 +505,11 @@ QUESTIONS = [
                 "four chips",
                 lambda: _guests(LONG, 4),
                 "So many fit on four of them. Say `chips=8`.",
+            ),
+            Mistake(
+                "one chip",
+                lambda: _guests(LONG, 1),
+                "On one chip not even the sack fits. Say `chips=8`.",
             ),
             Mistake(
                 "no sack",

@@ -222,11 +222,12 @@ class LLM(Transformer):
             what `write` writes with each of the seeds.
         """
         ids = self.chat(prompt) if isinstance(prompt, str) else prompt
-        dimension("samples", samples, "replies")
-        picks = [picker(temperature, seed + number) for number in range(samples)]
+        seeds = range(dimension("samples", samples, "replies"))
+        first = dimension("seed", seed, "seeds", least=0)
+        picks = [picker(temperature, first + number) for number in seeds]
         end = self.tokenizer.end
         logits, cache = self.prefill(ids, room=dimension("tokens", tokens, "tokens"))
-        notepads, steps = cache.copies(samples), [[pick(logits) for pick in picks]]
+        notepads, steps = cache.copies(len(picks)), [[pick(logits) for pick in picks]]
         ended = [token == end for token in steps[0]]
         while len(steps) < tokens and not all(ended):
             found = self.decode_step(steps[-1], notepads)

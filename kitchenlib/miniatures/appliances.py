@@ -17,6 +17,7 @@ import ast
 import json
 import operator
 import re
+import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -27,7 +28,7 @@ from typing import Any, NamedTuple
 from kitchenlib import data
 from kitchenlib.chips import Chip
 from kitchenlib.chips import chip as chip_called
-from kitchenlib.inputs import dimension, instance, wrong
+from kitchenlib.inputs import MOST, dimension, instance, wrong
 from kitchenlib.llm import LLM
 from kitchenlib.miniatures.pantry import Pantry
 from kitchenlib.models import Model
@@ -48,6 +49,7 @@ Answer: the answer
 _TOLD = "Write 'Action: name[input]' with one of the appliances, or 'Answer: ...'."
 _LONGEST = 2000  # characters of one turn that are kept
 _TURNS = 8
+_PAGE = 96  # characters of a line that is printed
 
 # --- appliances ----------------------------------------------------------------------------------
 
@@ -92,9 +94,15 @@ class Tool:
     def use(self, text: str) -> str:
         """What the cook observes: the result, or "Error: ..." with what was wrong."""
         try:
-            return " ".join(str(self.run(text)).split())[:_LONGEST]
+            told = _in_a_line(self.run(text))
+            return told or "(nothing)"
         except Exception as error:  # an appliance may break in any way: the cook is told
-            return f"Error: {str(error) or type(error).__name__}"
+            return f"Error: {_in_a_line(error) or type(error).__name__}"
+
+
+def _in_a_line(said: object) -> str:
+    """As text in one line: what an appliance says must not look like what the cook wrote."""
+    return " ".join(str(said).split())[:_LONGEST]
 
 
 _ALLOWED = "only numbers, + - * / and parentheses: no units, no names, no commas"
@@ -128,7 +136,8 @@ def calculate(text: str) -> str:
         raise ValueError(f"'{text}' is no calculation: {_ALLOWED}") from None
     except ZeroDivisionError:
         raise ValueError(f"'{text}' divides by zero") from None
-    return str(value) if isinstance(value, int) else f"{value:.12g}"
+    exact = abs(value) < MOST and value == int(value)  # with all its digits, not as 1.2e+12
+    return str(int(value)) if isinstance(value, int) or exact else f"{value:.12g}"
 
 
 def _value(node: ast.expr) -> int | float:
@@ -235,7 +244,8 @@ class Run:
 
     def __str__(self) -> str:
         end = f"(stopped after {len(self.turns)} turns without an answer)" if self.stopped else ""
-        return f"{_asked(self.question)}{''.join(map(str, self.turns))}{end}".rstrip()
+        said = f"{_asked(self.question)}{''.join(map(str, self.turns))}{end}".rstrip()
+        return "\n".join(textwrap.fill(line, _PAGE) for line in said.splitlines())
 
     def __repr__(self) -> str:
         end = "stopped" if self.stopped else f"answer {self.answer!r}"
@@ -257,8 +267,9 @@ class Run:
             kept = max(_alike(known, ids) - 1, 0)  # the last token written was never read
             new = len(ids) - kept if kept else 0
             earlier = len(ids) - new - ends[2]
+            again = min(earlier, 0)  # where nothing was written, the question's end is read anew
             reply = max(len(written) - len(ids), 1)
-            calls.append(Call(rules, schemas, question, earlier, new, reply))
+            calls.append(Call(rules, schemas, question + again, earlier - again, new, reply))
             known = written
         return calls
 
@@ -316,7 +327,7 @@ def _named(tools: Sequence[Tool]) -> dict[str, Tool]:
     return named
 
 
-_LINE = re.compile(r"^[ \t]*(Thought|Action|Answer)[ \t]*:[ \t]*(.*?)[ \t]*$", re.M)
+_LINE = re.compile(r"^[ \t]*(Thought|Action|Answer)[ \t]*:[ \t]*(.*?)[ \t\r]*$", re.M)
 _ACTION = re.compile(r"(\w+)[ \t]*\[(.*)\]")
 
 
@@ -389,8 +400,11 @@ def scripted_cook(transcript: str) -> str:
 
 
 def _read(pattern: str, transcript: str) -> tuple[str, ...]:
-    """What the groups of `pattern` match the first time, nothing where it does not."""
-    match = re.search(pattern, transcript, re.M)
+    """What the groups match in the first line that begins with `pattern`, nothing without one.
+
+    Only where a line begins: whoever asks may have written of an observation, too.
+    """
+    match = re.search(f"^{pattern}", transcript, re.M)
     return match.groups() if match else ()
 
 
@@ -404,8 +418,8 @@ def llm_cook(smol: LLM, tokens: int = 40) -> Cook:
         tokens: tokens of a turn at most.
     """
     instance("smol", smol, LLM, "llm.load()")
-    dimension("tokens", tokens, "tokens")
-    return lambda transcript: "".join(smol.stream(transcript, tokens=tokens))
+    most = dimension("tokens", tokens, "tokens")
+    return lambda transcript: "".join(smol.stream(transcript, tokens=most))
 
 
 # --- what it costs -------------------------------------------------------------------------------
@@ -496,7 +510,7 @@ class Bill(NamedTuple):
 
 def sheet() -> SheetPrice:
     """The row of a price sheet that `bill` takes where none is given."""
-    return sheet_price(provider="openai", model="gpt-5.1")
+    return sheet_price(provider="openai", model="gpt-5-mini")
 
 
 def bill(

@@ -91,7 +91,7 @@ class Line:
     @property
     def same(self) -> bool:
         """Whether nothing changed in three digits."""
-        return spoken(self.ratio) == "1"
+        return "1" in (spoken(self.ratio), spoken(1 / self.ratio))
 
     def shown(self, value: float) -> str:
         """`value` in the unit of the line."""
@@ -236,9 +236,9 @@ def _table(lines: tuple[Line, ...]) -> str:
 
 def _row(cells: tuple[str, ...]) -> str:
     first, *others = map(_escaped, cells)
-    numbers = _HEADS.index("before") - 1, _HEADS.index("factor")  # these columns never wrap
+    factor = _HEADS.index("factor") - 1  # it never wraps
     return f'<th scope="row" style="{_CELL}">{first}</th>' + "".join(
-        f'<td style="{_CELL}{";white-space:nowrap" * (numbers[0] <= at < numbers[1])}">{cell}</td>'
+        f'<td style="{_CELL}{";white-space:nowrap" * (at == factor)}">{cell}</td>'
         for at, cell in enumerate(others)
     )
 

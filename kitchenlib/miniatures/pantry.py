@@ -35,7 +35,7 @@ DIM = 64  #: values of a vector
 BEST = 3  #: cards that go into a prompt: a setting, no law
 LISTS = 16  #: of an inverted file
 KINDS = {
-    "same": "the card's own words",
+    "same": "the recipe's own words",
     "other": "other words",
     "two": "two cards needed",
 }  #: kinds of question, and what each means
@@ -50,6 +50,7 @@ _EMPTY = frozenset(  # they say nothing of a dish, and those of questions are to
 )
 _SHORT = "Answer with a short phrase"
 _BOTH, _THIS_AND_THAT = " + ", "; "  # between the names of two cards, and between two facts
+_NO_MORE = r"(?!\d|t?(?:een|h|y))"  # what would make eighteen, eighth or eighty of eight
 
 # --- what is in it -------------------------------------------------------------------------------
 
@@ -81,8 +82,12 @@ class Question(NamedTuple):
     answer: str
 
     def answered_by(self, text: str) -> bool:
-        """Whether a text contains what an answer has to contain."""
-        return all(fact.lower() in text.lower() for fact in self.answer.split(_THIS_AND_THAT))
+        """Whether a text contains what an answer has to contain.
+
+        Words count from their beginning: a pineapple is no apple, and eighteen is not eight.
+        """
+        facts = self.answer.split(_THIS_AND_THAT)
+        return all(re.search(rf"\b{re.escape(fact)}{_NO_MORE}", text, re.I) for fact in facts)
 
 
 class Found(NamedTuple):
@@ -121,6 +126,8 @@ class _Meaning:
     def __init__(self, texts: Sequence[str], dim: int) -> None:
         counted = [_words(text) for text in texts]
         held = Counter(word for words in counted for word in words)  # texts with each word
+        if not held:
+            raise wrong("archive", texts, "none of its cards has a word that says something")
         self._column = {word: i for i, word in enumerate(sorted(held))}
         self._rarity = np.array([1 + np.log(len(texts) / held[word]) for word in self._column])
         table = np.stack([self._weighted(words) for words in counted])
@@ -181,9 +188,10 @@ class Pantry:
         self.cards = cards() if archive is None else tuple(archive)
         if not self.cards or not all(isinstance(card, Recipe) for card in self.cards):
             raise wrong("archive", archive, "give recipe cards, for example pantry.cards()")
-        if dimension("dim", dim, "values of a vector") > len(self.cards):
+        values = dimension("dim", dim, "values of a vector")
+        if values > len(self.cards):
             raise wrong("dim", dim, f"give at most {len(self.cards)}, as many as there are cards")
-        self._meaning = _Meaning([f"{card.name}. {card.text}" for card in self.cards], dim)
+        self._meaning = _Meaning([f"{card.name}. {card.text}" for card in self.cards], values)
         self.vectors = self._meaning.vectors
 
     def vector(self, text: str) -> Vectors:
@@ -215,9 +223,10 @@ class Pantry:
         return int(flat_bytes(*self.size))
 
     def _most(self, k: int) -> int:
-        if dimension("k", k, "cards") > len(self.cards):
+        most = dimension("k", k, "cards")
+        if most > len(self.cards):
             raise wrong("k", k, f"give at most {len(self.cards)}, as many as there are cards")
-        return k
+        return most
 
     def _best(self, among: NDArray[np.intp], vector: Vectors, k: int) -> list[Found]:
         """The `k` nearest of the cards with these numbers."""
@@ -256,12 +265,14 @@ class Index:
 
     def __init__(self, pantry: Pantry, lists: int = LISTS, seed: int = 0) -> None:
         instance("pantry", pantry, Pantry, "pantry.Pantry()")
-        if dimension("lists", lists, "lists") > len(pantry.cards):
+        number = dimension("lists", lists, "lists")
+        if number > len(pantry.cards):
             wanted = f"give at most {len(pantry.cards)}, as many as there are cards"
             raise wrong("lists", lists, wanted)
         self.pantry = pantry
-        self.centroids, nearest = _grouped(pantry.vectors, lists, seed)
-        self.members = [np.flatnonzero(nearest == i) for i in range(lists)]
+        seed = dimension("seed", seed, "seeds", least=0)
+        self.centroids, nearest = _grouped(pantry.vectors, number, seed)
+        self.members = [np.flatnonzero(nearest == i) for i in range(number)]
 
     @property
     def sizes(self) -> list[int]:
@@ -275,17 +286,19 @@ class Index:
 
     def search(self, question: str, k: int = BEST, probes: int = 1) -> Scan:
         """The `k` nearest cards of the `probes` lists whose centroids are nearest."""
-        self._checked(probes)
+        looked = self._checked(probes)
         k, vector = self.pantry._most(k), self.pantry.vector(question)
-        nearest = np.argsort(-(self.centroids @ vector), kind="stable")[:probes]
+        nearest = np.argsort(-(self.centroids @ vector), kind="stable")[:looked]
         among = np.sort(np.concatenate([self.members[i] for i in nearest]))
         row = self.pantry.vectors[0].nbytes + _ID_BYTES
         read = self.centroids.nbytes + len(among) * row
         return Scan(self.pantry._best(among, vector, k), len(among), read)
 
-    def _checked(self, probes: int) -> None:
-        if dimension("probes", probes, "lists") > len(self.members):
+    def _checked(self, probes: int) -> int:
+        number = dimension("probes", probes, "lists")
+        if number > len(self.members):
             raise wrong("probes", probes, f"give at most {len(self.members)}, as many as there are")
+        return number
 
 
 def _grouped(vectors: Vectors, lists: int, seed: int) -> tuple[Vectors, NDArray[np.intp]]:
@@ -308,7 +321,8 @@ def _grouped(vectors: Vectors, lists: int, seed: int) -> tuple[Vectors, NDArray[
         if np.array_equal(before, nearest):
             break
         sums = np.stack([points[nearest == i].sum(axis=0) for i in range(lists)])
-        centres = sums / np.linalg.norm(sums, axis=1, keepdims=True)
+        lengths = np.linalg.norm(sums, axis=1, keepdims=True)
+        centres = sums / np.maximum(lengths, 1e-12)  # a card without a word points nowhere
     return centres.astype(np.float32), nearest
 
 
@@ -343,10 +357,12 @@ def recall(
         index: of the archive.
         k: nearest cards that count.
         probes: lists that each question looks into.
-        asked: questions; None takes `questions`.
+        asked: questions, at least one; None takes `questions`.
     """
     instance("index", index, Index, "pantry.Pantry().index()")
     asked = questions() if asked is None else asked
+    if not asked:
+        raise wrong("asked", asked, "give at least one question, for example pantry.questions()")
     scans = [index.search(question.text, k, probes) for question in asked]
     exact = [index.pantry.search(question.text, k) for question in asked]
     same = [

@@ -88,7 +88,7 @@ def shrink(picture: Picture, side: int) -> Picture:
         pixels.ndim != 3
         or pixels.shape[2] != _COLOURS
         or pixels.dtype != np.uint8
-        or not len(pixels)
+        or 0 in pixels.shape
     ):
         raise wrong("picture", picture, "give pixels from 0 to 255 (uint8), (height, width, 3)")
     longest = max(pixels.shape[:2])
@@ -134,12 +134,13 @@ def projection(
     alike. Other pictures lose what does not lie in these directions.
 
     Args:
-        patches: (patches, values), whole numbers from 0 to 255 or shades from 0 to 1.
+        patches: (patches, values), colours from 0 to 255 (uint8) or shades from 0 to 1.
         width: numbers in a row.
         rank: directions that are kept, at most as many as patches, values of a patch and numbers
             in a row; None keeps them all.
-        size: root mean square of the numbers in the rows of these patches, for example that of a
-            model's own rows, ``smol.rows(ids).std()``.
+        size: root mean square of the numbers in the rows of these patches where all directions
+            are kept (less by what is `lost` where they are not), for example that of a model's own
+            rows, ``smol.rows(ids).std()``.
 
     Raises ``ValueError`` for patches that are all alike, and for more directions than there are.
     """
@@ -251,9 +252,10 @@ def _shades(patches: Patches) -> NDArray[np.float64]:
     """
     _shape(patches)
     given = np.asarray(patches)
-    if given.dtype.kind not in "uf":
+    whole = given.dtype == np.uint8
+    if not whole and not (given.dtype.kind == "f" and given.min() >= 0 and given.max() <= 1):
         raise wrong("patches", patches, "give colours from 0 to 255 (uint8), or from 0 to 1")
-    return given / _BRIGHTEST if given.dtype.kind == "u" else given.astype(np.float64)
+    return given / _BRIGHTEST if whole else given.astype(np.float64)
 
 
 def _principal(shades: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

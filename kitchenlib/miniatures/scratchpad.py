@@ -115,9 +115,9 @@ class Cook:
         names = {name: number for number, name in enumerate(facts)}
         if not names or not set(facts.values()) <= set(names):
             raise wrong("facts", facts, "give a dictionary in which every name needs a known name")
-        find("name", start, names)
+        begin = find("name", start, names)
         links = np.array([[names[needed] for needed in facts.values()]])
-        first, most = np.array([names[start]]), dimension("hops", hops, "links")
+        first, most = np.array([begin]), dimension("hops", hops, "links")
         told = list(facts)
         written = [told[token[0]] for token in self._write(links, first, most, scratch)]
         return Answer(written[-1], written[-1] == told[_truth(links, first, most)[0]], (*written,))

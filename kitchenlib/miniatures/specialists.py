@@ -3,9 +3,10 @@
 Rows of the real language model, half way through its layers, are sent to 16 experts by a router
 that `clustered` finds: balanced k-means, so that rows that lie close to each other share an expert,
 and all experts are about equally busy. It is found by clustering, not by training with the model,
-so it shows what a router *can* see in the rows. Routers that were trained were found to do the
-same: experts follow the token and its part of speech, hardly the topic (DOI
-10.5281/zenodo.19457411, arXiv 2412.16971).
+so it shows what a router *can* see in the rows. Studies of routers that were trained report mostly
+the same: experts follow the token and its part of speech, hardly the topic (DOI
+10.5281/zenodo.19457411, arXiv 2412.16971). Some find experts for a domain, such as code (arXiv
+2409.02060).
 
 `study` does it for some recipe cards on your machine; `studied` is what came out for all of them.
 """
@@ -71,7 +72,8 @@ def clustered(rows: Array, experts: int = EXPERTS, seed: int = 0) -> Router:
     number = dimension("experts", experts, "experts")
     if np.ndim(rows) != 2 or len(rows) < number:
         raise ValueError(f"give at least {number} rows, (rows, hidden): one for each expert")
-    start = np.random.default_rng(seed).choice(len(rows), number, replace=False)
+    rng = np.random.default_rng(dimension("seed", seed, "seeds", least=0))
+    start = rng.choice(len(rows), number, replace=False)
     middles, bias = rows[start].T.copy(), np.zeros(number, np.float32)  # (hidden, experts)
     for _ in range(_ROUNDS):
         chosen = Router(middles, bias).route(rows)[0][:, 0]
@@ -228,16 +230,17 @@ def study(
     Raises ``ValueError`` for no cards, and more layers or experts than there can be.
     """
     instance("smol", smol, LLM, "llm.load()")
+    number = dimension("experts", experts, "experts")
     read = tuple(few() if cards is None else cards)
     if not read or not all(isinstance(card, Recipe) for card in read):
         raise wrong("cards", cards, "give at least one Recipe, for example pantry.cards()")
     ids = [smol.tokenize(str(card)) for card in read]
     pages = [smol.rows_after(layer, ids[i : i + _PAGE]) for i in range(0, len(ids), _PAGE)]
     rows = directions(np.concatenate(pages))
-    chosen = clustered(rows, experts).route(rows)[0][:, 0]
+    chosen = clustered(rows, number).route(rows)[0][:, 0]
     ends = np.cumsum([len(tokens) for tokens in ids])[:-1]
     pieces = tuple(tuple(smol.text([token]) for token in tokens) for tokens in ids)
-    return Study(read, layer, pieces, tuple(np.split(chosen, ends)), experts)
+    return Study(read, layer, pieces, tuple(np.split(chosen, ends)), number)
 
 
 def few(each: int = 3) -> tuple[Recipe, ...]:

@@ -26,6 +26,8 @@ from kitchenlib.precision import AnyFormat, number_format
 Array = NDArray[np.float32]
 Visits = NDArray[np.intp]
 
+_ROUNDING = 1e-12  # of what is subtracted: as little shared as that is nothing shared
+
 # --- a layer of experts ------------------------------------------------------------------------
 
 
@@ -82,14 +84,15 @@ class Stations:
         self.per_token = dimension("per_token", per_token, "experts per token")
         if per_token > experts:
             raise wrong("per_token", per_token, f"there are {experts} experts: give at most those")
-        self.hidden = dimension("hidden", hidden, "values", least=experts)
+        self.hidden = dimension("hidden", hidden, "values", least=self.experts)
         self.width = dimension("width", width, "values")
-        rng = np.random.default_rng(seed)
+        rng = np.random.default_rng(dimension("seed", seed, "seeds", least=0))
         # At right angles to each other, so that random rows have no favourites among them.
-        toward, _ = np.linalg.qr(rng.standard_normal((hidden, experts), dtype=np.float32))
-        self.router = Router(toward, np.zeros(experts, np.float32))
-        self._gate_up = _matrices(rng, experts, hidden, 2 * width)
-        self._down = _matrices(rng, experts, width, hidden)
+        drawn = rng.standard_normal((self.hidden, self.experts), dtype=np.float32)
+        toward, _ = np.linalg.qr(drawn)
+        self.router = Router(toward, np.zeros(self.experts, np.float32))
+        self._gate_up = _matrices(rng, self.experts, self.hidden, 2 * self.width)
+        self._down = _matrices(rng, self.experts, self.width, self.hidden)
 
     @property
     def expert_bytes(self) -> int:
@@ -266,7 +269,7 @@ def split(total: float, active: float, experts: int, per_token: int = 1) -> Spli
         raise wrong("active", active, wanted)
     expert = (everything - met) / (number - visited)
     shared = met - visited * expert
-    if shared < 0:
+    if shared < -_ROUNDING * met:
         most = int(met / everything * number)
         fewer = f"at most {most} a token" if most else "more experts"
         raise ValueError(
@@ -275,7 +278,7 @@ def split(total: float, active: float, experts: int, per_token: int = 1) -> Spli
             f"are part of its {met:g}: give {fewer}, or at least {visited / number * everything:g} "
             "as active"
         )
-    return Split(shared, expert, number, visited)
+    return Split(max(shared, 0.0), expert, number, visited)
 
 
 #: The card: 16 sacks, 500 kg in all, 40 kg carried for one order (1 kg is 1 GB).
@@ -309,11 +312,13 @@ def measured(batches: Sequence[int] = (1, 2, 4, 8, 16, 32, 64), tries: int = 9) 
     the machine does can only slow things down.
 
     Args:
-        batches: rows in a step, in any order.
+        batches: rows in a step, in any order; at least one size.
         tries: of each. More of them on a busy machine.
     """
     sizes = [dimension("batches", batch, "rows") for batch in batches]
     turns = dimension("tries", tries, "tries")
+    if not sizes:
+        raise wrong("batches", batches, "give at least one number of rows, for example (1, 16)")
     layer, rng = Stations(hidden=512, width=1024), np.random.default_rng(1)
     rows = [rng.standard_normal((size, layer.hidden), dtype=np.float32) for size in sizes]
     toward, bias = layer.router.weights, layer.router.bias

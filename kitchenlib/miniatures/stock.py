@@ -69,8 +69,8 @@ class Stock:
     def __init__(
         self, width: int = 256, state: int = 128, content: int | None = None, seed: int = 0
     ) -> None:
-        rows, values = _sizes(width, state, content, "values of B and C")
-        self.into = _random(width, values + 2 * rows + 1, seed)
+        wide, rows, values = _sizes(width, state, content, "values of B and C")
+        self.into = _random(wide, values + 2 * rows + 1, seed)
         self.bias = np.float32(np.log(np.expm1(_STEP)))  # softplus backwards
         self.fade = 1.0
         self.state = np.zeros((rows, values), np.float32)
@@ -131,8 +131,9 @@ class Notes:
     def __init__(
         self, width: int = 256, key: int | None = None, content: int | None = None, seed: int = 0
     ) -> None:
-        self._key, values = _sizes(width, width if key is None else key, content, "values of a key")
-        self.into = _random(width, 2 * self._key + values, seed)
+        inner = width if key is None else key
+        wide, self._key, values = _sizes(width, inner, content, "values of a key")
+        self.into = _random(wide, 2 * self._key + values, seed)
         self._paper = np.empty((_ROOM, self._key + values), np.float32)
         self.tokens = 0
 
@@ -180,11 +181,11 @@ class Notes:
         self.tokens = after
 
 
-def _sizes(width: int, inner: int, content: int | None, unit: str) -> tuple[int, int]:
-    """What each layer is made for: the checked sizes of addresses and of contents."""
-    dimension("width", width, "values of a row")
-    values = width if content is None else dimension("content", content, "values")
-    return dimension("state" if "B" in unit else "key", inner, unit), values
+def _sizes(width: int, inner: int, content: int | None, unit: str) -> tuple[int, int, int]:
+    """What each layer is made for: the checked sizes of rows, of addresses and of contents."""
+    wide = dimension("width", width, "values of a row")
+    values = wide if content is None else dimension("content", content, "values")
+    return wide, dimension("state" if "B" in unit else "key", inner, unit), values
 
 
 def _random(width: int, outputs: int, seed: int) -> Array:
@@ -255,7 +256,8 @@ def race(
     if not stops or any(b - a < timed for a, b in pairwise(stops)):
         raise wrong("lengths", lengths, f"give lengths that grow by {timed} tokens or more")
     stock, notes = Stock(width, state, seed=seed), Notes(width, seed=seed)
-    stream = np.random.default_rng(seed).standard_normal((stops[-1] + timed, width), np.float32)
+    rng = np.random.default_rng(dimension("seed", seed, "any kind", least=0))
+    stream = rng.standard_normal((stops[-1] + timed, len(stock.into)), np.float32)
     return [_lap(stock, notes, stream, stop, timed) for stop in stops]
 
 

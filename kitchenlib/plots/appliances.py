@@ -111,7 +111,7 @@ def tool_turns(
     more = equipped(calls, round(dimension("many", many, "tools") * REAL_TOOLS.each))
     model, chip = model or model_called("Llama-3.1-70B"), chip or chip_called("H100 SXM")
     row = row or sheet()
-    instance("row", row, SheetPrice, "kl.sheet_price(model='gpt-5.1')")
+    instance("row", row, SheetPrice, "kl.sheet_price(model='gpt-5-mini')")
     sets = {
         f"{tools} appliance{'s' * (tools > 1)}": calls,
         f"{many} of a real set": more,

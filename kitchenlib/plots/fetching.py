@@ -1,6 +1,10 @@
 """The whole archive in the prompt, or the few cards that were fetched: what each costs, by the law.
 
 The numbers of the explorer of `kitchenlib.plots.pantry`, and what there is to choose in it.
+
+Assumed of kept notes: a cache holds one copy for all guests, and the attention reads it once for
+each guest, as most kernels do. Where all guests ask about the same archive, a kernel that shares
+the prefix reads it once for all of them: `Way.token_shared`.
 """
 
 from __future__ import annotations
@@ -17,6 +21,7 @@ from kitchenlib.plots.fixing import Fixes
 from kitchenlib.prices import ChipHour
 from kitchenlib.retrieval import flat_bytes, flat_search
 from kitchenlib.serving import USABLE, max_batch, memory_needed, price_per_million, ttft
+from kitchenlib.thinking import shared_prefix_step
 from kitchenlib.units import dollars, human, significant
 
 # --- what there is to choose ---------------------------------------------------------------------
@@ -58,7 +63,7 @@ class Way(NamedTuple):
 
     @property
     def notes(self) -> float:
-        """Bytes of notes of a guest, all chips together, before the reply."""
+        """Bytes of notes on a guest's prompt, all chips together; cached ones are held once."""
         return float(self.setting.of.kv_bytes(self.prompt))
 
     def token(self, guests: int | None = None) -> float:
@@ -67,9 +72,21 @@ class Way(NamedTuple):
         step = decode_step(self.setting.of, self._noted, batch, chips=self.setting.chips)
         return float(step.time(self.setting.on))
 
+    def token_shared(self) -> float:
+        """The same in company, where the cached notes are read once for all guests."""
+        each = self.setting
+        if not self.cached:
+            return self.token()
+        own = self._noted - self.cached
+        step = shared_prefix_step(each.of, self.cached, own, each.batch, chips=each.chips)
+        return float(step.time(each.on))
+
     @property
     def price(self) -> float | None:
-        """Dollars for `ASKED` questions, the kitchen always full; None without a rent."""
+        """Dollars for `ASKED` questions, the kitchen always full; None without a rent.
+
+        Cached notes are read again for each guest.
+        """
         each, rent = self.setting, self.setting.rent
         if rent is None or rent.usd is None:
             return None
@@ -81,7 +98,7 @@ class Way(NamedTuple):
     def room(self) -> int:
         """The most guests that fit with their whole reply; cached notes are held once for all.
 
-        None where the prompt is longer than what the model was made for.
+        0 where the prompt is longer than what the model was made for.
         """
         each, longest = self.setting, self.prompt + REPLY
         if longest > (each.of.max_context or longest):
@@ -190,45 +207,62 @@ class PantrySetting(NamedTuple):
     def claim(self) -> str:
         """What fetching changes, in a sentence."""
         full, fetched = self.full, self.fetched
-        if fetched.obstacle():
-            return f"No such kitchen: {fetched.obstacle()}"
-        if full.obstacle():
-            return f"No whole archive: {full.obstacle()}"
-        best = f"{fetched.name.removesuffix(' best')} of {many(self.documents, 'card')}"
+        whole, best = full.obstacle(), fetched.obstacle()
+        if best:  # a kept archive is held once for all, what is fetched is not
+            return f"{'No such kitchen' if whole else 'No room to fetch'}: {best}"
+        if whole:
+            return f"No whole archive: {whole}"
+        some = f"{fetched.name.removesuffix(' best')} of {many(self.documents, 'card')}"
         first, token = fetched.first / full.first, fetched.token() / full.token()
-        return f"{best}: time to the first word {factor(first)}, of each token {factor(token)}"
+        return f"{some}: time to the first word {factor(first)}, of each token {factor(token)}"
 
     def lead(self) -> str:
         """Where it cooks, and what is asked."""
-        kept = ", its notes kept" if self.cached == KEPT else ""
+        kept = ", notes kept" if self.cached == KEPT else ""
         return (
-            f"{self.of.name} on {self.chips} {self.on.short_label}, {many(self.batch, 'guest')}; "
-            f"archive of {self.full.prompt - QUESTION:,} tokens{kept}"
+            f"{self.of.name} on {self.chips} {self.on.short_label}, {many(self.batch, 'guest')}, "
+            f"one archive of {self.full.prompt - QUESTION:,} tokens{kept}"
         )
 
     def facts(self) -> dict[str, str]:
         """The numbers in words: name -> value with its unit."""
         full, fetched = self.full, self.fetched
-        stuck = full.obstacle() or fetched.obstacle()
-        whole = {"the whole archive": f"not possible: {stuck}"} if stuck else {}
+        stuck = {"the whole archive": full.obstacle(), "what is fetched": fetched.obstacle()}
         return {
             "prompt": f"{full.prompt:,} or {fetched.prompt:,} tokens",
-            **whole,
+            **{name: f"not possible: {why}" for name, why in stuck.items() if why},
             "guests at most": f"{full.room:,} or {fetched.room:,}",
             "the search": f"{human(self.search, 's')} for {human(self.vectors, 'B')} of vectors",
         }
 
     def sources(self) -> str:
-        """What the times are, what is asked, and where the price comes from."""
-        row = self.rent
-        mark = "" if self.on.verified else " * Not fully verified."
-        paid = "No price of this chip to rely on."
-        if row is not None and row.usd is not None:
-            paid = f"{row.provider}, {dollars(row.usd)} a chip-hour, {row.date}; {row.source}."
+        """What the times are, what is asked, who carries the notes, and where the price is from."""
+        carried = "" if self.cached == KEPT else "; notes are carried for each guest"
         return (
             f"Ideal times: a bound. Question {QUESTION} tokens, reply {REPLY}, 16 bit. A prompt is "
-            f"read alone; notes are carried for each guest, shared or not.{mark}\n{paid}"
+            f"read alone{carried}.{self.mark()}\n{self._shared()}{self.paid()}"
         )
+
+    def _shared(self) -> str:
+        """What a kernel that shares kept notes makes of them."""
+        if self.cached != KEPT or self.full.obstacle():
+            return ""
+        price = "" if self.full.price is None else ", also in this price"
+        return (
+            f"Most kernels read kept notes again for each guest{price}; one that "
+            f"shares them reads them once: {human(self.full.token_shared(), 's')} a token.\n"
+        )
+
+    def mark(self) -> str:
+        """What the mark of a chip means, where it has one."""
+        return "" if self.on.verified else " * Not fully verified."
+
+    def paid(self) -> str:
+        """Where the price of a chip comes from."""
+        row = self.rent
+        if row is None or row.usd is None:
+            return "No price of this chip to rely on."
+        return f"{row.provider}, {dollars(row.usd)} a chip-hour, {row.date}; {row.source}."
 
 
 def factor(ratio: float) -> str:

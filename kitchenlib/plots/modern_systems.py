@@ -6,9 +6,11 @@ from collections.abc import Callable
 
 from kitchenlib.plots.appliances import tool_or_head, tool_turns
 from kitchenlib.plots.diets import notepad_diets
+from kitchenlib.plots.fetching import PantrySetting
 from kitchenlib.plots.pantry import (
     archive_or_three,
     full_or_fetched,
+    pantry_hits,
     recall_by_bytes,
     three_indexes,
 )
@@ -29,11 +31,13 @@ from kitchenlib.plots.thesis import thesis
 
 __all__ = [
     "FIGURES",
+    "PantrySetting",
     "archive_or_three",
     "chef_pixels",
     "full_or_fetched",
     "notepad_diets",
     "page_tokens",
+    "pantry_hits",
     "picture_as_rows",
     "recall_by_bytes",
     "scratch_bill",
@@ -59,6 +63,7 @@ __all__ = [
 FIGURES: dict[str, Callable[[], Picture]] = {
     "stock-forgets": stock_forgets,
     "stock-or-notes": stock_or_notes,
+    "pantry-hits": pantry_hits,
     "recall-by-bytes": recall_by_bytes,
     "archive-or-three": archive_or_three,
     "full-or-fetched": full_or_fetched,

@@ -12,7 +12,7 @@ from matplotlib.patches import Rectangle
 
 from kitchenlib.chips import Chip
 from kitchenlib.chips import chip as chip_called
-from kitchenlib.inputs import instance, wrong
+from kitchenlib.inputs import dimension, instance, wrong
 from kitchenlib.miniatures.pantry import (
     BEST,
     LISTS,
@@ -32,6 +32,7 @@ from kitchenlib.plots.fetching import (
     QUESTION,
     REPLY,
     WORKED,
+    WORTH,
     PantrySetting,
     Way,
     factor,
@@ -73,7 +74,7 @@ from kitchenlib.retrieval import (
     inverted_bytes,
     inverted_search,
 )
-from kitchenlib.units import KB, dollars, human
+from kitchenlib.units import KB, dollars, human, significant
 
 __all__ = [
     "WORKED",
@@ -81,27 +82,113 @@ __all__ = [
     "PantryStage",
     "archive_or_three",
     "full_or_fetched",
+    "pantry_hits",
     "recall_by_bytes",
     "three_indexes",
 ]
 
 _ENOUGH = 0.9  # of the best: worth a title
-_DEEP = (1, 3, 10)  # cards in the prompt, on the right
-_NAMES = {"same": "its own words", "other": "other words", "two": "two cards"}
+_DEEP = (1, 10)  # cards in the prompt, beside those that were asked for
+_MOST_ROWS = 8  # of the table
 
-# --- what a search finds -------------------------------------------------------------------------
+# --- how often the right cards come --------------------------------------------------------------
+
+_ASKED_IN = {
+    "same": "in the recipe's own words",
+    "other": "in other words",
+    "two": "about two cards at once",
+}
+
+
+@in_style
+def pantry_hits(pantry: Pantry | None = None, k: int = BEST) -> Picture:
+    """For how many questions the search brings all the right cards, by the kind of question.
+
+    Everything is counted on the archive and its questions.
+
+    Args:
+        pantry: the archive; None takes our own.
+        k: cards in the prompt, of the title; beside it stand 1 and 10.
+    """
+    pantry = Pantry() if pantry is None else pantry
+    instance("pantry", pantry, Pantry, "pantry.Pantry()")
+    k = dimension("k", k, "cards")
+    if k > len(pantry.cards):
+        raise wrong("k", k, f"give at most {len(pantry.cards)}, as many as there are cards")
+    depths = sorted(n for n in {k, *_DEEP} if n <= len(pantry.cards))
+    shares = {n: hits(pantry, n) for n in depths}
+    own, other = shares[k]["same"], shares[k]["other"]
+    always = "always comes" if own.share == 1 else f"comes {_times(own)}"
+    title = f"Asked in the recipe's own words the card {always},\nin other words {_times(other)}"
+    lead = (
+        f"{len(questions())} questions to {len(pantry.cards)} recipe cards: "
+        f"are all the right cards {_among(k)}?"
+    )
+    picture = Picture(
+        WIDTH, 4.95, alt=f"{' '.join(title.split())}. {lead} {_hits_in_words(shares)}"
+    )
+    claim(picture, title, lead)
+    _hit_bars(picture, shares, k)
+    source(
+        picture,
+        "Nearest: the largest cosine of vectors from latent semantic analysis, learnt on these "
+        "cards alone. A trained embedding model knows\nmore words than they hold. Questions in "
+        "other words avoid the name of the dish. Counted, not timed.",
+    )
+    return picture
+
+
+def _times(came: Hits) -> str:
+    return f"{came.found} times of {came.asked}"
+
+
+def _among(k: int) -> str:
+    return "the nearest" if k == 1 else f"among the {k} nearest"
+
+
+def _hits_in_words(shares: dict[int, dict[str, Hits]]) -> str:
+    said = "; ".join(
+        f"{_ASKED_IN[kind]}: {', '.join(f'{each[kind]} by {n}' for n, each in shares.items())}"
+        for kind in next(iter(shares.values()))
+    )
+    return f"Questions with all their cards among the nearest: {said}."
+
+
+def _hit_bars(picture: Picture, shares: dict[int, dict[str, Hits]], k: int) -> None:
+    """Three bars for each kind of question, to a frame that is all of them."""
+    ax = canvas(picture)
+    left, wide = 3.5, 4.3
+    write(ax, MARGIN, 3.66, "asked", size=SMALL, color=MUTED)
+    write(ax, left - 0.1, 3.66, "cards in the prompt", size=SMALL, color=MUTED, ha="right")
+    for i, kind in enumerate(shares[k]):
+        top = 3.4 - 0.97 * i
+        write(ax, MARGIN, top - 0.27, _ASKED_IN[kind], weight="bold", va="center")
+        for j, (number, each) in enumerate(shares.items()):
+            y = top - 0.27 * j
+            frame: dict[str, Any] = {"facecolor": PAPER, "edgecolor": RULE, "linewidth": 0.8}
+            ax.add_patch(Rectangle((left, y - _HIGH / 2), wide, _HIGH, **frame))
+            told = number == k
+            fill = NOTES.fill if told else PLAIN.fill
+            share = each[kind].share
+            ax.add_patch(Rectangle((left, y - _HIGH / 2), wide * share, _HIGH, facecolor=fill))
+            bold: dict[str, Any] = {"weight": "bold" if told else "normal", "va": "center"}
+            write(ax, left - 0.1, y, f"{number}", ha="right", **bold)
+            write(ax, left + wide + 0.1, y, str(each[kind]), **bold)
+
+
+# --- what a search reads -------------------------------------------------------------------------
 
 
 @in_style
 def recall_by_bytes(pantry: Pantry | None = None, lists: int = LISTS, k: int = BEST) -> Picture:
-    """Recall of an inverted file by the bytes it reads, and how often the right card comes.
+    """Recall of an inverted file by the bytes it reads, counted, with the bytes of the law beside.
 
-    Everything is counted on the archive and its questions; nothing is timed.
+    Recall is the share of the exact search's best, right or wrong, that the inverted file finds.
 
     Args:
         pantry: the archive; None takes our own.
         lists: of the inverted file, at least 4.
-        k: nearest cards that count on the left.
+        k: nearest cards that count.
     """
     pantry = Pantry() if pantry is None else pantry
     instance("pantry", pantry, Pantry, "pantry.Pantry()")
@@ -109,42 +196,27 @@ def recall_by_bytes(pantry: Pantry | None = None, lists: int = LISTS, k: int = B
     if lists < 4:
         raise wrong("lists", lists, "give at least 4 lists")
     found = [recall(index, k, probes) for probes in range(1, lists + 1)]
-    shares = {deep: hits(pantry, deep) for deep in _DEEP if deep <= len(pantry.cards)}
     enough = next(each for each in found if each.share >= _ENOUGH)
     title = (
-        f"{enough.probes} of {lists} lists hold {percent(enough.share)} of {_nearest(k)}, "
-        f"for {percent(enough.bytes / pantry.bytes)} of the bytes;\n{_right(shares[BEST])}"
+        f"{enough.probes} of {lists} lists hold {percent(enough.share)} of what a full search "
+        f"finds,\nfor {percent(enough.bytes / pantry.bytes)} of its bytes"
     )
-    lead = (
+    best = "nearest card" if k == 1 else f"{k} nearest cards"
+    lead = f"Recall: share of the {best} of the full (exact) search, by the kB read for a question"
+    foot = (
         f"{len(pantry.cards)} recipe cards as vectors of {pantry.size[1]} values, "
-        f"{len(questions())} questions; counted, not timed"
+        f"{len(questions())} questions; counted, not timed. Nearest: the largest cosine.\n"
+        f"Law: all lists equally long and likely; these hold {min(index.sizes)} to "
+        f"{max(index.sizes)} cards. All {lists} lists are more bytes than the full search:\n"
+        "their centres and the numbers of the cards are read, too."
     )
-    picture = Picture(
-        WIDTH,
-        5.05,
-        alt=f"{' '.join(title.split())}. {lead}. {_scans_in_words(found, pantry)} "
-        f"{_hits_in_words(shares)}",
-    )
+    told = _scans_in_words(found, pantry)
+    picture = Picture(WIDTH, 4.9, alt=f"{' '.join(title.split())}. {lead}. {told} {foot}")
     claim(picture, title, lead)
-    _recalls(picture, found, pantry, k)
-    _hit_bars(picture, shares)
-    source(
-        picture,
-        "Nearest: the largest cosine of vectors from latent semantic analysis, learnt on these "
-        "cards alone. A trained embedding model knows\nmore words than they hold. Law: all lists "
-        f"equally long; these hold {min(index.sizes)} to {max(index.sizes)} cards.",
-    )
+    _recalls(picture, found, pantry, enough)
+    _recall_table(canvas(picture), found, pantry, enough)
+    source(picture, foot)
     return picture
-
-
-def _nearest(k: int) -> str:
-    return "the nearest card" if k == 1 else f"the {k} nearest cards"
-
-
-def _right(came: dict[str, Hits]) -> str:
-    """How often the right card comes, asked in its own words and in others."""
-    own, other = came["same"], came["other"]
-    return f"the right card came {own} times in its own words, {other} in others"
 
 
 def _scans_in_words(found: Sequence[Recall], pantry: Pantry) -> str:
@@ -156,64 +228,45 @@ def _scans_in_words(found: Sequence[Recall], pantry: Pantry) -> str:
     return f"Recall by lists looked into: {some}. Exact search: {human(pantry.bytes, 'B')}."
 
 
-def _hits_in_words(shares: dict[int, dict[str, Hits]]) -> str:
-    said = "; ".join(
-        f"{_NAMES[kind]}: {', '.join(f'{shares[k][kind]} by {k}' for k in shares)}"
-        for kind in shares[BEST]
-    )
-    return f"Questions with all their cards among the best: {said}."
-
-
-def _recalls(picture: Picture, found: Sequence[Recall], pantry: Pantry, k: int) -> None:
-    write(picture, MARGIN, 3.74, f"Recall of {_nearest(k)}", weight="bold")
-    ax = panel(picture, 0.9, 1.08, 3.5, 2.5)
-    read, share = [each.bytes / KB for each in found], [100 * each.share for each in found]
-    ax.plot(read, share, color=WAITER.fill, marker="o", markersize=5, zorder=3)
+def _recalls(picture: Picture, found: Sequence[Recall], pantry: Pantry, enough: Recall) -> None:
+    ax = panel(picture, 0.9, 1.28, 3.9, 2.4)
+    share = [100 * each.share for each in found]
+    read, law = ([getattr(each, of) / KB for each in found] for of in ("bytes", "law"))
     exact = pantry.bytes / KB
-    ax.plot(exact, 100, "D", color=INK, markersize=8, zorder=4)
-    ax.set(xlim=(0, 1.12 * read[-1]), ylim=(0, 112), xlabel="kB read for a question")
+    ax.plot(read, share, color=WAITER.fill, marker="o", markersize=5, zorder=3)
+    ax.plot(law, share, color=INK, linestyle=(0, (1.4, 1.4)), linewidth=1.1, zorder=4)
+    ax.plot(exact, 100, "D", color=INK, markersize=8, zorder=5)
+    ax.set(xlim=(0, 1.1 * read[-1]), ylim=(0, 112), xlabel="kB read for a question")
     ax.set_yticks(range(0, 101, 25), [f"{tick}%" for tick in range(0, 101, 25)])
     grid(ax)
-    end_label(ax, exact, 100, "exact", PLAIN, dx=0, dy=-13, ha="center", color=INK)
+    end_label(ax, exact, 100, "full search", PLAIN, dx=0, dy=-13, ha="center", color=INK)
     end_label(ax, read[0], share[0], "1 list", WAITER, dx=8, dy=-5)
-    first = found[0]
-    said = (
-        f"1 list: {human(first.bytes, 'B')} read,\n{human(first.law, 'B')} if all were equally long"
-    )
-    write(ax, 1.08 * read[-1], 12, said, ha="right", size=SMALL, color=MUTED, linespacing=1.3)
+    at = read[enough.probes - 1], share[enough.probes - 1]
+    if exact - at[0] > 0.3 * read[-1]:  # else it would touch the name of the full search
+        end_label(ax, *at, f"{enough.probes} lists", WAITER, dx=8, dy=-7)
+    write(ax, 1.06 * read[-1], 8, "dotted: the law", ha="right", size=SMALL, color=MUTED)
 
 
-def _hit_bars(picture: Picture, shares: dict[int, dict[str, Hits]]) -> None:
-    write(picture, 4.86, 3.74, "All the right cards among the best", weight="bold")
-    ax = canvas(picture)
-    left, wide = 6.28, 1.72
-    for i, kind in enumerate(shares[BEST]):
-        top = 3.4 - 0.88 * i
-        write(
-            ax,
-            4.86,
-            top - 0.24,
-            "\n".join(_NAMES[kind].rsplit(" ", 1)),
-            va="center",
-        )
-        for j, (k, each) in enumerate(shares.items()):
-            y = top - 0.25 * j
-            bar: dict[str, Any] = {"facecolor": PAPER, "edgecolor": RULE, "linewidth": 0.8}
-            ax.add_patch(Rectangle((left, y - 0.08), wide, 0.16, **bar))
-            fill = NOTES.fill if k == BEST else PLAIN.fill
-            ax.add_patch(Rectangle((left, y - 0.08), wide * each[kind].share, 0.16, facecolor=fill))
-            strong = "bold" if k == BEST else "normal"
-            write(ax, left - 0.08, y, f"{k}", ha="right", va="center", size=SMALL, weight=strong)
-            said = str(each[kind])
-            write(ax, left + wide + 0.08, y, said, va="center", size=SMALL, weight=strong)
-    write(
-        ax,
-        4.86,
-        0.74,
-        "Left of a bar: cards in the prompt. Two cards: both came.",
-        size=SMALL,
-        color=MUTED,
-    )
+def _recall_table(ax: Axes, found: Sequence[Recall], pantry: Pantry, enough: Recall) -> None:
+    """Lists looked into, what they find and read: doubled from row to row, and the full search."""
+    left, columns = 5.2, (6.5, 7.5, WIDTH - MARGIN)
+    quiet: dict[str, Any] = {"size": SMALL, "color": MUTED}
+    heads = ("recall", "kB read", "by the law")
+    write(ax, left, 3.5, "lists", **quiet)
+    for x, head in zip(columns, heads, strict=True):
+        write(ax, x, 3.5, head, ha="right", **quiet)
+    ax.plot([left, WIDTH - MARGIN], [3.42] * 2, color=RULE, linewidth=0.8)
+    shown = {2**i for i in range(len(found)) if 2**i <= len(found)} | {enough.probes, len(found)}
+    told = [found[probes - 1] for probes in sorted(shown)[-_MOST_ROWS:]]
+    rows = [(f"{each.probes}", each.share, each.bytes, each.law) for each in told]
+    rows.append(("full search", 1.0, float(pantry.bytes), float(pantry.bytes)))
+    for i, (name, share, read, law) in enumerate(rows):
+        y = 3.2 - 0.25 * i
+        bold: dict[str, Any] = {"weight": "bold" if name == f"{enough.probes}" else "normal"}
+        write(ax, left, y, name, **bold)
+        cells = percent(share), significant(read / KB), significant(law / KB)
+        for x, cell in zip(columns, cells, strict=True):
+            write(ax, x, y, cell, ha="right", **bold)
 
 
 # --- the whole archive, or what was fetched ------------------------------------------------------
@@ -221,6 +274,7 @@ def _hit_bars(picture: Picture, shares: dict[int, dict[str, Hits]]) -> None:
 _BAR, _LONGEST, _HIGH = 3.3, 3.55, 0.19  # inches: where bars begin, the longest, their height
 _STEP = 0.25  # inches from a bar to the next
 _NO_BAR = "does not fit"
+_READ_ONCE = "cached, read once"
 
 
 class _Look(NamedTuple):
@@ -231,6 +285,8 @@ class _Look(NamedTuple):
 
 
 _WHOLE, _HELD, _BEST = _Look(ORDER.fill, None), _Look(PAPER, "////"), _Look(NOTES.fill, None)
+_SHARED = _Look(PAPER, "xxxx")
+_COPY = "KV cache; cached:\none copy for all"  # one for all guests, however many
 
 
 class _Block:
@@ -238,7 +294,8 @@ class _Block:
 
     def __init__(self, ax: Axes, y: float, name: str, note: str, looks: Sequence[_Look]) -> None:
         self._title = write(ax, MARGIN, y, name, weight="bold", va="center")
-        self._note = write(ax, MARGIN, y - 0.22, note, va="center", size=SMALL, color=MUTED)
+        small: dict[str, Any] = {"size": SMALL, "color": MUTED, "linespacing": 1.15}
+        self._note = write(ax, MARGIN, y - 0.14, note, va="top", **small)
         self._names, self._values = [], []
         self._bars: list[Rectangle] = []
         for i, look in enumerate(looks):
@@ -291,6 +348,8 @@ def _compared(values: Sequence[float | None], unit: str) -> list[str]:
 def archive_or_three(setting: PantrySetting = WORKED, sheet: SheetPrice | None = None) -> Picture:
     """The whole archive in the prompt, the same with its notes kept, and the best cards alone.
 
+    Kept notes are read again for each guest; one bar shows a kernel that reads them once for all.
+
     Args:
         setting: archive and kitchen; `cached` is left aside.
         sheet: a row of a price sheet with a price for cached tokens.
@@ -312,27 +371,51 @@ def archive_or_three(setting: PantrySetting = WORKED, sheet: SheetPrice | None =
     blocks = _quantities(ways, setting, sheet)
     names = [way.name for way in ways]
     full, kept, best = ways
-    alone, company = (way_ratio(full, best, guests) for guests in (1, setting.batch))
     fewer = names[2].replace(" best", f" of {many(setting.documents, 'card')}")
     title = (
-        f"{fewer}: first word {factor(best.first / full.first)}, tokens {alone} alone and "
-        f"{company} with {setting.batch};\nnotes kept from before spare the reading "
-        f"({factor(kept.first / full.first)}), not the carrying"
+        f"{fewer}: first word {factor(best.first / full.first)}, {_tokens(full, best)};\n"
+        f"{_kept(full, kept)}"
     )
     lead = f"{setting.lead()}, question {QUESTION} tokens, reply {REPLY}"
     told = "; ".join(
-        f"{name}: " + ", ".join(f"{n} {s}" for n, s in zip(names, said, strict=True))
-        for name, _, _, said in blocks
+        f"{name}: "
+        + ", ".join(f"{n} {s}" for n, s in zip(_named(names, values), said, strict=True))
+        for name, _, values, said in blocks
     )
-    picture = Picture(
-        WIDTH, 7.35, alt=f"{' '.join(title.split())}. {lead}. {told}. {_foot(setting, sheet)}"
-    )
+    foot = _foot(setting, sheet)
+    picture = Picture(WIDTH, 7.7, alt=f"{' '.join(title.split())}. {lead}. {told}. {foot}")
     claim(picture, title, lead)
-    ax = canvas(picture)
-    for i, (name, note, values, said) in enumerate(blocks):
-        _Block(ax, 5.98 - 0.87 * i, name, note, (_WHOLE, _HELD, _BEST)).show(names, values, said)
-    source(picture, _foot(setting, sheet))
+    ax, y = canvas(picture), 6.33
+    for name, note, values, said in blocks:
+        looks = (_WHOLE, _HELD, *([_SHARED] * (len(values) - 3)), _BEST)
+        _Block(ax, y, name, note, looks).show(_named(names, values), values, said)
+        y -= 0.12 + _STEP * len(values)
+    source(picture, foot)
     return picture
+
+
+def _named(names: Sequence[str], values: Sequence[float | None]) -> list[str]:
+    """A name for each value: where there is one more, that of notes that are read once."""
+    shared = [_READ_ONCE] * (len(values) - len(names))
+    return [*names[:-1], *shared, names[-1]]
+
+
+def _tokens(full: Way, best: Way) -> str:
+    """How much sooner tokens come with the best cards, alone and in company."""
+    guests = full.setting.batch
+    alone, company = (way_ratio(full, best, number) for number in (1, guests))
+    if alone == company:
+        return f"tokens {alone}"
+    return f"tokens {alone} alone and {company} with {guests}"
+
+
+def _kept(full: Way, kept: Way) -> str:
+    """What keeping the notes spares, and whether reading them once for all spares more."""
+    read, carried = kept.first / full.first, kept.token_shared() / full.token()
+    spared = f"kept notes spare reading ({factor(read)})"
+    if 1 - carried < WORTH - 1:
+        return f"{spared}, not carrying"
+    return f"{spared} and, if read once, carrying ({factor(carried)})"
 
 
 def way_ratio(full: Way, best: Way, guests: int) -> str:
@@ -353,12 +436,14 @@ def _quantities(ways: Sequence[Way], setting: PantrySetting, sheet: SheetPrice) 
 
     listed = [ASKED * float(sheet.price.request(w.prompt, REPLY, w.cached)) for w in ways]
     guests = many(setting.batch, "guest")
+    *whole, best = [way.token() for way in ways]
+    company = [*whole, ways[1].token_shared(), best]
     thousand = f"{ASKED:,} questions"
     return [
         quantity("first word", "TTFT, read alone", "s", [way.first for way in ways]),
-        quantity("notes of a guest", "KV cache", "B", [way.notes for way in ways]),
+        quantity("notes of a guest", _COPY, "B", [way.notes for way in ways]),
         quantity("a token alone", "TPOT, one guest", "s", [way.token(1) for way in ways]),
-        quantity("a token in company", f"TPOT, {guests}", "s", [way.token() for way in ways]),
+        quantity("a token in company", f"TPOT, {guests}", "s", [*company]),
         quantity(thousand, f"own kitchen, {guests}", "$", [way.price for way in ways]),
         quantity(thousand, f"sheet of {sheet.model}", "$", [*listed]),
     ]
@@ -367,9 +452,12 @@ def _quantities(ways: Sequence[Way], setting: PantrySetting, sheet: SheetPrice) 
 def _foot(setting: PantrySetting, sheet: SheetPrice) -> str:
     cached = dollars(float(sheet.price.cached or 0))
     read, written = dollars(float(sheet.price.input)), dollars(float(sheet.price.output))
+    price = "" if setting.full.price is None else " The own kitchen's price: read again."
     return (
-        f"{setting.sources()}\n{sheet.provider} {sheet.model}, {sheet.when}: {read} a million "
-        f"tokens, cached {cached}, written {written}."
+        "Ideal times: a bound; 16 bit. A prompt is read alone. Most kernels read kept notes again "
+        "for each guest;\none that shares them reads them once, if all ask about the same archive."
+        f"{price}{setting.mark()}\n{setting.paid()}\n{sheet.provider} "
+        f"{sheet.model}, {sheet.when}: {read} a million tokens, cached {cached}, written {written}."
     )
 
 
@@ -378,7 +466,7 @@ class PantryStage(Stage):
 
     @in_style
     def __init__(self) -> None:
-        picture = Picture(WIDTH, 5.2, alt="The whole archive in the prompt beside the best cards.")
+        picture = Picture(WIDTH, 5.3, alt="The whole archive in the prompt beside the best cards.")
         top = picture.size[1] - MARGIN
         self._title = write(picture, MARGIN, top, "", size=TITLE, weight="bold", va="top")
         self._lead = write(picture, MARGIN, top - 0.31, "", size=LEAD, color=MUTED, va="top")
@@ -392,12 +480,12 @@ class PantryStage(Stage):
             f"{ASKED:,} questions": "own kitchen",
         }
         self._blocks = {
-            name: _Block(ax, 4.05 - 0.72 * i, name, note, (_WHOLE, _BEST))
+            name: _Block(ax, 4.15 - 0.72 * i, name, note, (_WHOLE, _BEST))
             for i, (name, note) in enumerate(named.items())
         }
-        write(ax, MARGIN, 1.17, "guests at most", weight="bold", va="center")
-        self._room = write(ax, _BAR, 1.17, "", va="center")
-        self._search = write(ax, MARGIN, 0.87, "", va="center", size=SMALL, color=MUTED)
+        write(ax, MARGIN, 1.27, "guests at most", weight="bold", va="center")
+        self._room = write(ax, _BAR, 1.27, "", va="center")
+        self._search = write(ax, MARGIN, 0.97, "", va="center", size=SMALL, color=MUTED)
         words = (self._title, self._lead, self._source, self._room, self._search)
         bars = [actor for block in self._blocks.values() for actor in block.actors]
         super().__init__(picture, [*map(Kept, words), *bars])
@@ -412,6 +500,7 @@ class PantryStage(Stage):
         self._source.set_text(setting.sources())
         stuck = [bool(way.obstacle()) for way in ways]
         self._blocks["a token"].explain(f"TPOT, {many(setting.batch, 'guest')}")
+        self._blocks["notes of a guest"].explain(_COPY if ways[0].cached else "KV cache")
         told = []
         for (name, block), unit, measure in zip(
             self._blocks.items(), ("s", "B", "s", "$"), _MEASURES, strict=True
@@ -512,7 +601,7 @@ def three_indexes(chip: Chip | None = None) -> Picture:
         f"Inverted file: {_PROBES} lists read of {_LISTS_PER_ROOT} times the root of the vectors. "
         f"Graph: {_LINKS} links, {_EXPANDED} vectors expanded, a bound. How much they find is not\n"
         f"in the law. Seconds: bytes at the bandwidth of one {chip.short_label}, if it held them; "
-        "a walk also waits at each step. * Not fully verified."
+        f"a walk also waits at each step.{'' if chip.verified else ' * Not fully verified.'}"
     )
     picture = Picture(WIDTH, 4.7, alt=f"{' '.join(title.split())}. {lead}. {told}. {foot}")
     claim(picture, title, lead)

@@ -55,7 +55,7 @@ _ALONE, _COMPANY = CHEF, WAITER
 # --- what hidden tokens cost ---------------------------------------------------------------------
 
 _HIDDEN = (0, 500, 2_000, 8_000)  #: tokens: the rows of the table
-_SHEET = {"provider": "anthropic", "model": "Claude Haiku 4.5"}
+_SHEET = {"provider": "openai", "model": "gpt-5-mini"}
 
 
 class _Kitchen(NamedTuple):
@@ -133,7 +133,7 @@ def scratch_bill(
     silence = human(float(thought.hidden), "s", 2)
     title = (
         f"In company, {told:,} hidden tokens are {silence} of silence,\n"
-        f"{human(float(thought.notes) - float(bare.notes), 'B', 2)} more notes and "
+        f"{human(float(thought.notes) - float(bare.notes), 'B')} more notes and "
         f"{significant(more, 2)} times the bill"
     )
     lead = f"{kitchen.where}: alone, and with {guests} guests in step"
@@ -206,13 +206,18 @@ def _row(kitchen: _Kitchen, sheet: SheetPrice, hidden: int) -> list[str]:
         f"{kitchen.room(hidden):,.0f}",
         _cents(float(kitchen.paid(hidden, 1))),
         _cents(float(kitchen.paid(hidden, kitchen.guests))),
-        _cents(float(listed)),
+        _exactly(float(listed)),
     ]
 
 
 def _cents(amount: float) -> str:
     """What a request costs, in cents: too small for dollars."""
-    return f"{significant(100 * amount, 2)} ¢"
+    return f"{significant(100 * amount)} ¢"
+
+
+def _exactly(amount: float) -> str:
+    """What a sheet asks, in cents with all their digits: nothing of it was calculated."""
+    return f"{f'{100 * amount:.6f}'.rstrip('0').removesuffix('.')} ¢"
 
 
 def _curves(picture: Picture, kitchen: _Kitchen) -> None:

@@ -47,13 +47,14 @@ from kitchenlib.plots.style import (
     write,
 )
 from kitchenlib.prices import SheetPrice, sheet_price
-from kitchenlib.senses import HEARINGS, SIGHTS, audio_tokens, encoder_flops, image_tokens
+from kitchenlib.senses import SIGHTS, audio_tokens, encoder_flops, image_tokens
 from kitchenlib.serving import ttft
 from kitchenlib.units import dollars, human, significant
 
 PAGE_WORDS = 500  #: of a page of text
 PICTURE = (1024, 768)  #: pixels, of the picture in the table
 _CLIP = 30  # seconds of sound
+_HEARD, _BEFORE = "Voxtral", "Whisper"  # who reads it, and whose rows are joined for that
 _SMALLEST, _LARGEST = 224, 4096  # pixels along the longer side
 _THOUSAND = 1000  # pictures, pages or clips, for the price
 _MILLION = 1_000_000
@@ -121,40 +122,45 @@ def senses_in_tokens(
 
     Args:
         model, chip: who reads the rows, in 16 bit; Llama-3.1-8B on an H100 SXM.
-        sheet: what tokens of a prompt cost there; Cloudflare's price for Llama-3.1-8B.
+        sheet: what tokens of a prompt cost; OpenAI's price for gpt-5-mini.
         picture: width and height in pixels, for the table.
         words: of a page of text.
         families: of `kitchenlib.senses.SIGHTS`, one to five.
     """
     model = model or model_called("Llama-3.1-8B")
     chip = chip or chip_called("H100 SXM")
-    sheet = sheet or sheet_price(provider="cloudflare", model="@cf/llama-3.1-8b-instruct")
+    sheet = sheet or sheet_price(provider="openai", model="gpt-5-mini")
     _check(model, chip, sheet, picture, families)
     page = page_tokens(words)
     seen = [_seen(family, picture, model, chip, sheet) for family in families]
     text = _dish(f"{words} words of text", page, model, chip, sheet)
-    heard = [
-        _dish(f"{_CLIP} s of sound, {name}", int(audio_tokens(name, _CLIP)), model, chip, sheet)
-        for name in HEARINGS
-    ]
-    dishes = sorted([*seen, text, *heard], key=lambda dish: -dish.tokens)
+    sound = int(audio_tokens(_HEARD, _CLIP))
+    heard = _dish(f"{_CLIP} s of sound, {_HEARD}", sound, model, chip, sheet)
+    before = f"rows of {_BEFORE}, not joined", int(audio_tokens(_BEFORE, _CLIP))
+    dishes = sorted([*seen, text, heard], key=lambda dish: -dish.tokens)
     title = _title(seen, page)
     sides = f"{picture[0]:,} × {picture[1]:,}"
     read = f"every family's rows read by {model.name} on one {chip.short_label}"
     lead = f"A picture of {sides} pixels; {read}"
     told = "; ".join(map(str, dishes))
     readers = ", ".join(f"{name} {_pixels_high(name)} pixels" for name, _ in _READERS)
-    said = f"{told}. Of a page of small print, photographed, this much height is left: {readers}"
+    said = (
+        f"{told}. {_CLIP} s of sound, {before[0]}: {before[1]:,}. Of a page of small print, "
+        f"photographed, this much height is left: {readers}"
+    )
     drawn = Picture(WIDTH, 7.5, alt=f"{' '.join(title.split())}. {lead}. {said}.")
     claim(drawn, title, lead)
-    _lines(drawn, families, picture, [text, *heard])
+    _lines(drawn, families, picture, [(text.name, page), (heard.name, sound), before])
     _page(drawn)
     _table(canvas(drawn), dishes, text)
     source(
         drawn,
         f"Price, as for text: {sheet.provider}, {sheet.model}, {sheet.when}; "
-        f"{origin(sheet.source)}.\nTTFT and encoder: bounds by the law; no encoder of sound is "
-        f"counted. A word of text: {significant(page / words)} tokens.",
+        f"{origin(sheet.source)}. Providers charge\npictures by their own rules. TTFT and encoder: "
+        f"bounds by the law; no encoder of sound is counted.\n"
+        f"A word of text: {significant(page / words)} tokens. {_BEFORE}: its encoder's rows for "
+        f"the same {_CLIP} s; {_HEARD} joins {before[1] // sound} to a token."
+        f"{'' if chip.verified else ' * Not fully verified.'}",
     )
     return drawn
 
@@ -206,27 +212,31 @@ def _title(seen: Sequence[_Dish], page: int) -> str:
 
 
 def _lines(
-    drawn: Picture, families: Sequence[str], picture: tuple[int, int], others: Sequence[_Dish]
+    drawn: Picture,
+    families: Sequence[str],
+    picture: tuple[int, int],
+    others: Sequence[tuple[str, int]],
 ) -> None:
+    """Tokens of each family, and what else is as many rows whatever the picture: name, tokens."""
     wide, high = picture
     write(drawn, MARGIN, 6.1, "Tokens, by the longer side in pixels", weight="bold")
-    ax = panel(drawn, 0.85, 3.52, 2.6, 2.42)
+    ax = panel(drawn, 0.85, 3.52, 2.5, 2.42)
     sides = (256, 512, 1024, 2048, 4096)
     log_axis(ax.xaxis, sides, counts(sides), f"pixels, the shape {wide:,} : {high:,}")
-    ticks = (100, 300, 1000, 3000)
+    ticks = (100, 300, 1000, 3000, 10_000)
     log_axis(ax.yaxis, ticks, counts(ticks), "")
-    ax.set(xlim=(_SMALLEST, _LARGEST), ylim=(40, 4200))
+    ax.set(xlim=(_SMALLEST, _LARGEST), ylim=(40, 20_000))
     grid(ax)
     across, down = _same_shape(wide, high)
     every = np.maximum(across, down)
     ends = []
     for family, (role, dash) in zip(families, _LOOKS, strict=False):
-        tokens = np.asarray(image_tokens(family, across, down))
-        ax.plot(every, tokens, color=role.fill, linestyle=dash, zorder=3)
-        ends.append((float(tokens[-1]), f"{family}: {tokens[-1]:,.0f}", role))
-    for dish in others:
-        ax.axhline(dish.tokens, color=PLAIN.fill, linewidth=1, zorder=2)
-        ends.append((float(dish.tokens), f"{dish.name}: {dish.tokens:,}", PLAIN))
+        line = np.asarray(image_tokens(family, across, down))
+        ax.plot(every, line, color=role.fill, linestyle=dash, zorder=3)
+        ends.append((float(line[-1]), f"{family}: {line[-1]:,.0f}", role))
+    for name, tokens in others:
+        ax.axhline(tokens, color=PLAIN.fill, linewidth=1, zorder=2)
+        ends.append((float(tokens), f"{name}: {tokens:,}", PLAIN))
     label_ends(ax, _LARGEST, ends)
 
 
@@ -249,13 +259,8 @@ def _sheet() -> Pixels:
 
 
 def _pixels_high(family: str) -> int:
-    """Pixels along the page's longer side that are left for the family's encoder."""
-    sight = SIGHTS[family]
-    if sight.side is not None:
-        return sight.side
-    high, wide, _ = _sheet().shape
-    kept = float(image_tokens(family, wide, high)) * sight.cell**2
-    return round(high * min(kept / (wide * high), 1.0) ** 0.5)
+    """Pixels of the page's longer side that the encoder sees: all, if pictures keep their size."""
+    return SIGHTS[family].side or _sheet().shape[0]
 
 
 def _page(drawn: Picture) -> None:

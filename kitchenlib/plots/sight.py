@@ -175,10 +175,21 @@ def picture_as_rows(
     whose = "Rows of words: SmolLM2's embedding. " if words is None else ""
     source(
         drawn,
-        f"{whose}The matrix keeps the directions in which the patches differ most, turned\nat "
-        "random. A model reads such rows like any others; it has not learned to see.",
+        f"{whose}The matrix is made for this picture: it keeps the directions in\n"
+        f"which patches differ most, turned at random. {_fixed(width, patches.shape[1])}"
+        "A model reads such rows like any others; it has not learned to see.",
     )
     return drawn
+
+
+def _fixed(width: int, numbers: int) -> str:
+    """What a matrix that is the same for every picture cannot do, where rows are the shorter."""
+    if width >= numbers:
+        return "\n"
+    return (
+        "A fixed one, as real models have, loses some of others:\n"
+        f"{width} numbers are fewer than {numbers}. "
+    )
 
 
 def _checked_words(words: Mapping[str, ArrayLike]) -> dict[str, NDArray[np.float32]]:

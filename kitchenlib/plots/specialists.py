@@ -1,4 +1,4 @@
-"""What experts specialise in: the visitors of each, by the course of the card and by the token."""
+"""What experts specialise in: groups of rows in their place, by the card's course and the token."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from kitchenlib.plots.style import (
     write,
 )
 
-_TOP, _PITCH, _SQUARE = 4.74, 0.235, 0.2  # inches: the first row, the next, and a full square
+_TOP, _PITCH, _SQUARE = 4.92, 0.235, 0.2  # inches: the first row, the next, and a full square
 _COURSES, _KINDS, _WORDS = 0.86, 4.02, 6.16  # inches: where the three columns begin
 _STEP = {"course": 0.33, "kind": 0.4}  # inches from column to column
 _MOST_ROWS, _MOST_COURSES, _SHOWN = 16, 9, 4
@@ -55,21 +55,24 @@ def stations_by_token(tally: Tally | None = None) -> Picture:
         raise wrong("tally", f"{tally.experts} experts, {len(tally.courses)} courses", wanted)
     title = _title(tally)
     cards = sum(tally.cards.values())
-    lead = f"{tally.tokens:,} tokens of {cards} recipe cards: share of each expert's visitors"
+    lead = (
+        f"{tally.tokens:,} tokens of {cards} recipe cards, in {tally.experts} groups of like rows: "
+        "share of a group's tokens"
+    )
     order = _by_kind(tally)
     visited = _visits(tally)
     told = "; ".join(_in_words(tally, row, expert) for row, expert in enumerate(order, start=1))
     picture = Picture(
         WIDTH,
-        6.95,
-        alt=f"{' '.join(title.split())}. {lead}. {visited} {_deeper(tally)} {told}.",
+        7.15,
+        alt=f"{' '.join(title.split())}. {lead}. {visited} {_deeper(tally)} {told}. {_foot(tally)}",
     )
     claim(picture, title, lead)
     paper = canvas(picture)
     _matrix(paper, _COURSES, "course", tally.courses, order, PLAIN)
     _matrix(paper, _KINDS, "kind", tally.kinds, order, NOTES)
     _names(paper, tally, order)
-    write(paper, MARGIN, 0.72, f"{visited} {_deeper(tally)}", size=SMALL + 0.5)
+    write(paper, MARGIN, 0.9, f"{visited} {_deeper(tally)}", size=SMALL + 0.5)
     source(picture, _foot(tally))
     return picture
 
@@ -77,11 +80,12 @@ def stations_by_token(tally: Tally | None = None) -> Picture:
 def _title(tally: Tally) -> str:
     beyond = max(tally.of_course - tally.by_chance, 0.0)
     tokens = tally.of_kind > 10 * beyond and tally.of_kind > 0.1
-    found = "Experts know tokens, not topics: of" if tokens else "Experts and tokens: of"
+    groups = f"These {tally.experts} groups"
+    found = f"{groups} know tokens, not topics: they" if tokens else f"{groups}"
     return (
-        f"{found} a token's kind they tell {percent(tally.of_kind)},\n"
-        f"of the card's course {percent(tally.of_course)} ({percent(tally.by_chance)} would be "
-        "chance)"
+        f"{found} tell {percent(tally.of_kind)}\n"
+        f"of a token's kind and {percent(tally.of_course)} of its card's course (by chance: "
+        f"{percent(tally.by_chance)})"
     )
 
 
@@ -101,7 +105,7 @@ def _shares(counts: dict[str, NDArray[np.int_]]) -> NDArray[np.float64]:
 def _visits(tally: Tally) -> str:
     course = "dessert" if "dessert" in tally.courses else next(iter(tally.courses))
     number = f"{tally.visited(course):.1f}"
-    return f"One {course} card visits {number} of the {tally.experts} experts on average."
+    return f"One {course} card visits {number} of the {tally.experts} groups on average."
 
 
 def _deeper(tally: Tally) -> str:
@@ -119,7 +123,7 @@ def _deeper(tally: Tally) -> str:
 def _in_words(tally: Tally, row: int, expert: int) -> str:
     shares = _shares(tally.kinds)[:, expert]
     kinds = [f"{name} {percent(s)}" for name, s in zip(tally.kinds, shares, strict=True) if s > 0.2]
-    return f"Expert {row}: {', '.join(kinds)} ({', '.join(_liked(tally, expert))})"
+    return f"Group {row}: {', '.join(kinds)} ({', '.join(_liked(tally, expert))})"
 
 
 def _liked(tally: Tally, expert: int) -> list[str]:
@@ -166,7 +170,7 @@ def _matrix(
 
 def _names(paper: Axes, tally: Tally, order: Sequence[int]) -> None:
     write(paper, _WORDS, _TOP + 0.82, "its most frequent tokens", weight="bold")
-    write(paper, MARGIN, _TOP + 0.2, "expert", size=SMALL, color=MUTED)
+    write(paper, MARGIN, _TOP + 0.2, "group", size=SMALL, color=MUTED)
     for row, expert in enumerate(order):
         y = _TOP - _PITCH * row
         middle: dict[str, Any] = {"va": "center_baseline"}
@@ -183,8 +187,11 @@ def _names(paper: Axes, tally: Tally, order: Sequence[int]) -> None:
 
 def _foot(tally: Tally) -> str:
     when = f", {tally.date}" if tally.date else ""
+    told = percent(tally.of_kind)
     return (
-        f"Rows of SmolLM2-135M after {tally.layer} of its 30 layers{when}. The router: balanced "
-        "clusters, not trained. Told: mutual information\nover the label's entropy. Trained "
-        "routers do the same: DOI 10.5281/zenodo.19457411, arXiv 2412.16971."
+        f"{told} told: who knows a token's group has lost {told} of the doubt about its kind "
+        "(mutual information over entropy). Rows of\n"
+        f"SmolLM2-135M after {tally.layer} of its 30 layers{when}; balanced clusters, no trained "
+        "router. Studies of trained ones report mostly\nthe same (DOI 10.5281/zenodo.19457411, "
+        "arXiv 2412.16971); some find experts for a domain, such as code (arXiv 2409.02060)."
     )

@@ -204,19 +204,18 @@ class StationsSetting(NamedTuple):
 
     def lead(self) -> str:
         """Where it cooks."""
-        most = self.of.max_context if self.of else None
-        made = f" (made for {most:,})" if most and self.tokens > most else ""
-        notes = "no notes" if self.of is None else f"{self.tokens:,} tokens of notes{made}"
+        notes = "no notes" if self.of is None else f"{self.tokens:,} tokens of notes"
         chips = f"{self.chips} {self.on.short_label}"
-        room = "" if self.fits else ": it does not fit"
-        return f"{self.model} on {chips}{room}; 16 bit, {notes}, routing: {self.skew}"
+        room = "" if self.fits else " (it does not fit)"
+        return f"{self.model} on {chips}{room}: {notes}, routing: {self.skew}"
 
     def facts(self) -> dict[str, str]:
         """The numbers in words: name -> value with its unit."""
         rows, columns = self.table(), range(len(KITCHENS))
         mixed, whole, active = ({n: cells[i] for n, cells in rows.items()} for i in columns)
         weights = f"{human(self.split.total, 'B')} of weights"
-        return {
+        notes = {"notes": "none: the card has no guests with notes"} if self.of is None else {}
+        return notes | {
             "touched in a layer": self.experts(),
             "one step": f"{mixed['GB a step']} GB, {mixed['one step']}",
             "a guest": f"{mixed['GB a guest']} GB, {mixed['tokens/s a guest']} tokens a second",
@@ -250,9 +249,13 @@ class StationsSetting(NamedTuple):
         """What kind of numbers these are."""
         mark = " * Not fully verified." if not self.on.verified else ""
         zipf = " Zipf: an assumption." if self.uneven else ""
+        most = self.of and self.of.max_context
+        made = ""
+        if most and self.tokens > most:
+            made = f" {self.model} was made for {most:,} tokens."
         return (
             "Ideal times: a bound where routing is as said. Dense: one sack in place of the "
-            f"experts, all else the same.{zipf}\nGB of all chips together.{mark}"
+            f"experts, all else the same.{zipf}\n16 bit; GB of all chips together.{made}{mark}"
         )
 
 

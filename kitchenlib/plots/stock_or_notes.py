@@ -154,11 +154,13 @@ class StockSetting(NamedTuple):
         """What kind of times these are, and which model was not made for so long a conversation."""
         short = [m for m in self.both if m.max_context and self.tokens > m.max_context]
         made = "; ".join(f"{m.name} was made for {m.max_context:,} tokens" for m in short)
+        large = [m.name for m, room in zip(self.both, self.room, strict=True) if not room]
+        full = f"No room for {' and '.join(large)}: drawn as if there were. " if large else ""
         mark = "" if chip(self.chip).verified else " * Not fully verified."
         kept = f" {self.stock} keeps its state in {_state_format(self.stock)}."
         return (
             "Ideal times: a bound. A state is read and written at every step, notes are read."
-            f"{kept}{mark}\n{made}{'.' * bool(made)}"
+            f"{kept}{mark}\n{full}{made}{'.' * bool(made)}"
         )
 
     def facts(self) -> dict[str, str]:

@@ -125,7 +125,7 @@ def _ratios(lines: Sequence[Line]) -> list[float]:
 
 def _tick(power: int) -> str:
     if not power:
-        return "as before"
+        return "same"
     return f"{'÷' if power < 0 else '×'} {spoken(10.0 ** abs(power))}"
 
 

@@ -1,7 +1,7 @@
 """Every notebook, opened, run and looked at in a real JupyterLab, as a reader does."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import cycle, islice
 from pathlib import Path
 from statistics import median
@@ -28,7 +28,7 @@ SOURCES = [path for path in sources.sources(FOLDER) if path.stem != sources.GLOS
 NAMES = [path.stem for path in SOURCES]
 WITH_EXPLORER = [path.stem for path in SOURCES if "Explorer(" in path.read_text(encoding="utf-8")]
 #: Notebook, which of its explorers, and the class: those whose every control is looked at.
-EXPLORERS: list[tuple[str, int, type[Explorer]]] = [
+EXPLORERS: list[tuple[str, int, Callable[[], Explorer]]] = [
     ("03_price_paradox", 0, BillExplorer),
     ("04_four_fixes", 0, FixesExplorer),
     ("05_modern_systems", 0, StockExplorer),
@@ -146,7 +146,9 @@ def test_a_menu_keeps_its_keys_when_it_has_the_focus(seen: Seen) -> None:
 
 
 @each_explorer
-def test_every_control_goes_by_its_label(seen: Seen, number: int, kind: type[Explorer]) -> None:
+def test_every_control_goes_by_its_label(
+    seen: Seen, number: int, kind: Callable[[], Explorer]
+) -> None:
     for control in kind().controls.values():
         menu = explorers(seen).nth(number).get_by_label(control.description, exact=True)
         expect(menu).to_have_count(1)
@@ -155,7 +157,7 @@ def test_every_control_goes_by_its_label(seen: Seen, number: int, kind: type[Exp
 
 @each_explorer
 def test_an_explorer_finds_room_in_a_narrow_window(
-    seen: Seen, number: int, kind: type[Explorer]
+    seen: Seen, number: int, kind: Callable[[], Explorer]
 ) -> None:
     seen.page.set_viewport_size({"width": 700, "height": 1600})
     box = explorers(seen).nth(number)
