@@ -253,40 +253,6 @@ QUESTIONS = [
         worked="`return experts * (1 - (1 - per_token / experts) ** tokens)`",
     ),
     Question(
-        "picture",
-        prompt=lambda: (
-            f"Qwen2-VL keeps a picture at its own size, cuts it into patches of 14 × 14 pixels, "
-            f"and joins 2 × 2 of them to one token. How many **tokens** is a picture of "
-            f"{_PICTURE[0]:,} × {_PICTURE[1]} pixels?"
-        ),
-        right=lambda: _picture("Qwen2-VL"),
-        unit="tokens",
-        tolerance=0,
-        mistakes=[
-            Mistake(
-                "patches",
-                lambda: 4 * _picture("Qwen2-VL"),
-                "So many patches. Four of them are one token.",
-            ),
-            Mistake(
-                "a fixed size",
-                lambda: _picture("LLaVA-1.5"),
-                "That is LLaVA-1.5, which squeezes every picture into 336 × 336 pixels.",
-            ),
-            Mistake(
-                "one joined",
-                lambda: 2 * _picture("Qwen2-VL"),
-                "You joined two patches. It is two across *and* two down.",
-            ),
-        ],
-        nudge="How many cells of 28 × 28 pixels stand side by side, and how many above each other?",
-        why="{right}: as many rows to read, and to carry in the notes as long as the talk lasts.",
-        worked=lambda: (
-            f"{_PICTURE[0]:,} ÷ 28 = {_PICTURE[0] // 28} across, {_PICTURE[1]} ÷ 28 = "
-            f"{_PICTURE[1] // 28} down: {{right}}."
-        ),
-    ),
-    Question(
         "loop",
         prompt=f"A cook with appliances calls the model {_CALLS} times. Every prompt holds "
         f"{_FIXED} tokens of tool descriptions, the question of {_ASKED} tokens, and all that was "
@@ -366,6 +332,41 @@ QUESTIONS = [
             "notes, a scratchpad the number of words. Of a mixture of experts one token needs an "
             "eighth of the sack, or a little more for what is shared: {right}. (With 32 guests it "
             "would be another question.)"
+        ),
+    ),
+    Question(
+        "picture",
+        prompt=lambda: (
+            f"Qwen2-VL keeps a picture at its own size, cuts it into patches of 14 × 14 pixels, "
+            f"and joins 2 × 2 of them to one token. How many **tokens** is a picture of "
+            f"{_PICTURE[0]:,} × {_PICTURE[1]} pixels?"
+        ),
+        right=lambda: _picture("Qwen2-VL"),
+        unit="tokens",
+        tolerance=0,
+        more=True,
+        mistakes=[
+            Mistake(
+                "patches",
+                lambda: 4 * _picture("Qwen2-VL"),
+                "So many patches. Four of them are one token.",
+            ),
+            Mistake(
+                "a fixed size",
+                lambda: _picture("LLaVA-1.5"),
+                "That is LLaVA-1.5, which squeezes every picture into 336 × 336 pixels.",
+            ),
+            Mistake(
+                "one joined",
+                lambda: 2 * _picture("Qwen2-VL"),
+                "You joined two patches. It is two across *and* two down.",
+            ),
+        ],
+        nudge="How many cells of 28 × 28 pixels stand side by side, and how many above each other?",
+        why="{right}: as many rows to read, and to carry in the notes as long as the talk lasts.",
+        worked=lambda: (
+            f"{_PICTURE[0]:,} ÷ 28 = {_PICTURE[0] // 28} across, {_PICTURE[1]} ÷ 28 = "
+            f"{_PICTURE[1] // 28} down: {{right}}."
         ),
     ),
     Question(

@@ -12,8 +12,8 @@
 # - count a picture or half a minute of sound in tokens;
 # - work out what hidden tokens and [tool calls][tool call] cost in seconds, notes and dollars.
 #
-# **You need** [Four fixes](04_four_fixes.ipynb). **Time:** 40 minutes: 25 to read and play, 15 for the exercises. *More*
-# takes 15 on top.
+# **You need** [Four fixes](04_four_fixes.ipynb). **Time:** 40 minutes: 27 to read and play, 13 for the exercises. *More*
+# takes 20 on top.
 
 # %% [markdown]
 # ## The kitchen in this notebook
@@ -567,18 +567,6 @@ check("touched", touched)
 solution("touched")
 
 # %% [markdown]
-# ### A picture
-# Qwen2-VL keeps a picture at its own size, cuts it into patches of 14 × 14 pixels, and joins 2 × 2 of them to one token.
-# How many **tokens** is a picture of 1,120 × 840 pixels?
-
-# %%
-tokens = (1120 // 28) * (840 // 28)  # solution
-check("picture", tokens)
-
-# %%
-solution("picture")
-
-# %% [markdown]
 # ### Sent again
 # A cook with appliances calls the model 6 times. Every prompt holds 600 tokens of tool descriptions, the question of 100
 # tokens, and all that was written and found before; each call makes that 150 tokens longer. How many prompt **tokens**
@@ -697,6 +685,18 @@ plots.recall_by_bytes()
 
 # %%
 plots.three_indexes()
+
+# %% [markdown]
+# ### A picture
+# Qwen2-VL keeps a picture at its own size, cuts it into patches of 14 × 14 pixels, and joins 2 × 2 of them to one token.
+# How many **tokens** is a picture of 1,120 × 840 pixels?
+
+# %%
+tokens = (1120 // 28) * (840 // 28)  # solution
+check("picture", tokens)
+
+# %%
+solution("picture")
 
 # %% [markdown]
 # ### The first word
