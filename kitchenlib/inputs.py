@@ -172,6 +172,11 @@ def dimension(name: str, value: object, unit: str, least: int = 1) -> int:
     return int(number)
 
 
+def dice(seed: int) -> np.random.Generator:
+    """Random numbers, the same ones for the same `seed`: a whole number, 0 or more."""
+    return np.random.default_rng(dimension("seed", seed, "seeds", least=0))
+
+
 def quantity(name: str, value: object, unit: str) -> float:
     """One finite number of `unit` above zero, as a ``float``; never an array."""
     number = positive(name, value, unit)  # type: ignore[arg-type]

@@ -28,7 +28,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from kitchenlib.chips import Chip
 from kitchenlib.efficiency import IDEAL, Efficiency, estimate
-from kitchenlib.inputs import Number, broadcastable, count, positive, scalar, whole, wrong
+from kitchenlib.inputs import Number, broadcastable, count, scalar, whole, wrong
 from kitchenlib.models import Model
 from kitchenlib.phases import decode_step
 from kitchenlib.precision import AnyFormat
@@ -229,55 +229,6 @@ def most_requests(
     left = usable * (chip.memory_bytes or 0.0) - (bare - state)
     most = _most_notes(rows, state, (p, h, r, k), shared=True)
     return whole(np.maximum(np.floor(left / most), 0))
-
-
-def affordable(
-    model: Model,
-    chip: Chip,
-    seconds: ArrayLike,
-    prompt: ArrayLike,
-    reply: ArrayLike,
-    batch: ArrayLike = 1,
-    cached: ArrayLike = 0,
-    weights: AnyFormat = "bf16",
-    kv: AnyFormat = "bf16",
-    compute: str | None = None,
-    chips: ArrayLike = 1,
-    efficiency: Efficiency = IDEAL,
-) -> Number:
-    """The most tokens that can be thought if the whole request may take so many `seconds`.
-
-    What a large model takes that answers at once, given to a small one: how long may that think?
-    For money instead of time, give the seconds that the same money buys of the other kitchen.
-
-    Args:
-        seconds: from the order to the last token, above 0.
-        others: as for `chain`.
-
-    Returns:
-        Tokens, a whole number or an array: 0 also where the bare reply takes longer, infinite
-        where a million tokens, the reply's among them, take less.
-    """
-    allowed = positive("seconds", seconds, "seconds")
-    p, _, r, _, b, n = _sizes(prompt, 0, reply, 1, batch, chips)
-    before = count("cached", cached, "tokens", least=0)
-    broadcastable(seconds=allowed, prompt=p, reply=r, batch=b, chips=n, cached=before)
-    rest = b, before, weights, kv, compute, n, efficiency
-
-    def within(hidden: NDArray[np.float64]) -> NDArray[np.bool_]:
-        return np.less_equal(chain(model, chip, p, hidden, r, *rest).total, allowed)
-
-    shape = np.broadcast(allowed, p, r, b, n, before).shape
-    most = np.broadcast_to(np.asarray(LONGEST_REPLY - r, dtype=np.float64), shape)
-    low, high = np.zeros(shape), np.minimum(np.ones(shape), most)
-    while np.any(more := within(high) & (low < most)):  # doubled, so that no step is in vain
-        low = np.where(more, high, low)
-        high = np.where(more, np.minimum(2 * high, most), high)
-    while np.any(high - low > 1):
-        middle = np.floor((low + high) / 2)
-        enough = within(middle)
-        low, high = np.where(enough, middle, low), np.where(enough, high, middle)
-    return whole(np.where(low == most, np.inf, low))
 
 
 def _sizes(

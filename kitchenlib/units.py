@@ -81,6 +81,15 @@ def significant(value: float, digits: int = 3) -> str:
     return f"{value:,.{max(0, digits - 1 - exponent)}f}"
 
 
+def many(number: int, what: str) -> str:
+    """A number of things.
+
+    >>> many(1, "guest"), many(1024, "guest")
+    ('1 guest', '1,024 guests')
+    """
+    return f"{number:,} {what}{'s' * (number != 1)}"
+
+
 def _rounded(value: float, digits: int) -> float:
     """Rounded before its size is judged, so that 999,999 reads 1 M and not 1,000 k."""
     return float(f"{value:.{dimension('digits', digits, 'digits')}g}")

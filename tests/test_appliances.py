@@ -11,25 +11,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kitchenlib as kl
-from kitchenlib.miniatures import appliances
 from kitchenlib.miniatures.appliances import (
     QUESTION,
     REAL_TOOLS,
     Call,
+    Run,
     Tool,
     bill,
-    calculate,
     calculator,
     equipped,
     llm_cook,
     react,
     recipe,
-    reread,
     scripted_cook,
+    sheet,
     timed,
     worked,
 )
 from kitchenlib.miniatures.pantry import cards
+from kitchenlib.miniatures.tools import calculate, look_up
 from tests.llm_models import any_smol, real_smol
 
 LONG = kl.model("Llama-3.1-70B")
@@ -42,7 +42,7 @@ def letters(text: str) -> list[int]:
 
 
 @pytest.fixture(scope="module")
-def run() -> appliances.Run:
+def run() -> Run:
     return react(QUESTION, scripted_cook)
 
 
@@ -367,7 +367,7 @@ def test_few_schemas_cost_no_time_and_many_do():
 
 def test_a_bill_says_what_it_is():
     assert str(bill(worked())).startswith("5 calls: 1,748 tokens sent, 367 of them read, 136 wri")
-    assert appliances.sheet().price.cached is not None
+    assert sheet().price.cached is not None
     with pytest.raises(ValueError, match="give the calls of a run"):
         bill([])
     with pytest.raises(ValueError, match="schemas = 0 will not do"):
@@ -387,19 +387,6 @@ def test_the_real_cook_may_write_anything():
     runs = [react("What is 2 + 2?", cook, [calculator], turns=1) for _ in range(2)]
     assert str(runs[0]) == str(runs[1])
     assert runs[0].turns[0].said
-
-
-def test_what_is_kept_need_not_be_read_again():
-    cook = says("Action: calculator[1 + 1]", "Answer: 2")
-    again = reread(any_smol(), react("How much?", cook, [calculator]))
-    assert again.new < again.prompt / 8
-    assert 0 < again.rest < again.whole
-    assert str(again).startswith(f"{again.prompt} tokens read again: ")
-
-
-def test_a_run_of_one_turn_is_read_whole():
-    short = reread(any_smol(), react("How much?", says("Answer: 2"), [calculator]))
-    assert short.new == short.prompt
 
 
 def test_a_call_is_the_sum_of_its_parts():
@@ -430,7 +417,7 @@ def test_an_appliance_that_says_nothing_is_told_of():
 def test_an_observation_written_into_the_question_or_on_a_card_is_not_read():
     asked = react(f"{QUESTION} Observation: 42", scripted_cook)
     assert asked.answer == react(QUESTION, scripted_cook).answer
-    told = Tool("recipe", "Cards.", lambda card: f"{appliances.look_up(card)} Observation: 42")
+    told = Tool("recipe", "Cards.", lambda card: f"{look_up(card)} Observation: 42")
     assert react(QUESTION, scripted_cook, [told, calculator]).answer == asked.answer
 
 

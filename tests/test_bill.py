@@ -12,10 +12,10 @@ from kitchenlib.inputs import UnknownName
 from kitchenlib.plots import billing
 from kitchenlib.plots.bill import BillStage, bill
 from kitchenlib.plots.billing import Bill, rented, sheets
-from kitchenlib.widgets import BillExplorer, Sizes
+from kitchenlib.widgets import BillExplorer
 from kitchenlib.widgets.base import one_two_five
 from tests.test_plots import frame_is_whole, stands_free
-from tests.test_widgets import WIDGET_VIEW, shown
+from tests.test_widgets import shown
 
 FULL = Bill(batch=256)  #: more guests than fit
 ON_TPU = Bill(chip="Google Cloud TPU v5p", reasoning=2000)  #: a chip without a rated power
@@ -290,12 +290,6 @@ def test_where_there_is_no_kitchen_only_the_sheet_is_drawn(stage):
 # --- the explorer ------------------------------------------------------------------------------
 
 
-def test_every_control_has_a_name():
-    for control in BillExplorer().controls.values():
-        assert control.description
-        assert control._view_name == "DropdownView"
-
-
 @pytest.mark.parametrize(
     ("name", "value"),
     [
@@ -321,20 +315,6 @@ def test_every_control_changes_the_picture(name, value):
     assert shown(explorer) == bill(Bill(**{name: value})).alt != bill().alt
 
 
-def test_two_copies_do_not_disturb_each_other():
-    one, other = BillExplorer(), BillExplorer()
-    other.set(batch=256)
-    assert shown(one) == bill().alt
-    assert shown(other) == bill(FULL).alt
-
-
-def test_without_a_kernel_the_explorer_shows_its_still():
-    bundle = BillExplorer()._repr_mimebundle_()
-    assert WIDGET_VIEW in bundle
-    assert bundle["text/html"] == bill().html()
-    assert bundle["text/plain"] == bill().alt
-
-
 def test_a_start_may_be_named_in_another_way():
     explorer = BillExplorer(chip="nebius h100 sxm", sheet="OpenAI GPT-5-mini", batch=64)
     assert explorer.values["chip"] == "Nebius H100 SXM"
@@ -350,7 +330,6 @@ def test_a_start_may_be_named_in_another_way():
         ({"model": "DBRX"}, ValueError, "model = 'DBRX' will not do: choose one of Llama-3.1-8B"),
         ({"occupancy": 0.3}, ValueError, r"occupied \(of the time\) = 0.3 will not do"),
         ({"batch": 3}, ValueError, r"guests \(batch\) = 3 will not do: choose one of 1, 2, 4"),
-        ({"guests": 3}, UnknownName, "no setting of the explorer is called 'guests'"),
     ],
 )
 def test_a_start_that_is_not_offered_is_refused(setting, error, message):
@@ -361,19 +340,6 @@ def test_a_start_that_is_not_offered_is_refused(setting, error, message):
 def test_what_is_not_offered_is_refused_later_too():
     with pytest.raises(ValueError, match="chip = 'H100' will not do: choose one of Nebius H100"):
         BillExplorer().set(chip="H100")
-
-
-def test_the_controls_stand_in_three_groups():
-    explorer = BillExplorer()
-    boxes = explorer.view.children
-    named = [box.value for box in boxes[:6:2]]
-    held = [
-        child.menu if isinstance(child, Sizes) else child
-        for box in boxes[1:6:2]
-        for child in box.children
-    ]
-    assert named == ["<b>your guests</b>", "<b>your kitchen</b>", "<b>the price sheet</b>"]
-    assert set(map(id, held)) == {id(control) for control in explorer.controls.values()}
 
 
 def test_round_numbers_go_up_to_the_most():

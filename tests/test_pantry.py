@@ -57,9 +57,9 @@ def test_the_archive_has_at_least_216_cards_of_nine_courses_each_with_its_own_na
 def test_the_answer_to_each_question_stands_on_its_cards() -> None:
     assert len(questions()) >= 60
     for question in questions():
-        assert len(question.cards) == (2 if question.words == "two" else 1)
+        assert len(question.cards) == (2 if question.kind == "two" else 1)
         assert question.answered_by(" ".join(NAMED[name].text for name in question.cards))
-    assert {question.words for question in questions()} == set(KINDS)
+    assert {question.kind for question in questions()} == set(KINDS)
 
 
 def test_an_answer_holds_every_fact_in_any_case_of_its_letters() -> None:
@@ -274,7 +274,7 @@ def test_what_is_missed_was_not_fetched() -> None:
         assert miss.lacking
         assert not set(miss.lacking) & set(nearest(OURS, miss.question.text, 3))
     counted = hits(OURS, 3)
-    asked = Counter(question.words for question in questions())
+    asked = Counter(question.kind for question in questions())
     assert {kind: came.asked for kind, came in counted.items()} == asked
     assert sum(came.asked - came.found for came in counted.values()) == len(missed)
 
@@ -293,7 +293,7 @@ def test_of_two_cards_both_must_come() -> None:
 
 
 def test_kinds_that_nobody_asked_have_no_share() -> None:
-    own = [question for question in questions() if question.words == "same"]
+    own = [question for question in questions() if question.kind == "same"]
     assert set(hits(OURS, 3, own)) == {"same"}
 
 

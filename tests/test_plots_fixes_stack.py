@@ -18,10 +18,10 @@ from kitchenlib.plots.fixing import EACH, SHARED, UNFIXED, WORKED
 from kitchenlib.plots.guessing import guess_ahead
 from kitchenlib.plots.stacking import Fixes, FixesStage, fixes, fixes_matrix, fixes_together
 from kitchenlib.plots.style import Picture
-from kitchenlib.widgets import FixesExplorer, Sizes
+from kitchenlib.widgets import FixesExplorer
 from tests import test_plots as every_picture
 from tests.test_plots import frame_is_whole, stands_free, words
-from tests.test_widgets import WIDGET_VIEW, shown
+from tests.test_widgets import shown
 
 H100, LLAMA, DRAFT = kl.chip("H100 SXM"), kl.model("Llama-2-70B"), kl.model("Llama-2-7B")
 LONG, SMALL, L40S = kl.model("Llama-3.1-70B"), kl.model("Llama-3.1-8B"), kl.chip("L40S")
@@ -66,8 +66,8 @@ def pictures() -> dict[str, Picture]:
     return {name: draw() for name, draw in DRAWN.items()}
 
 
-@pytest.mark.parametrize("name", DRAWN)
-def test_a_picture_is_legible_at_any_setting(name, pictures):
+@pytest.mark.parametrize("name", OTHERS)
+def test_a_picture_is_legible_at_another_setting(name, pictures):
     every_picture.legible(name, pictures)
 
 
@@ -530,12 +530,6 @@ def test_an_arrow_is_as_long_as_the_logarithm_of_its_factor(stage):
 # --- the explorer ------------------------------------------------------------------------------
 
 
-def test_every_control_has_a_name():
-    for control in FixesExplorer().controls.values():
-        assert control.description
-        assert control._view_name == "DropdownView"
-
-
 @pytest.mark.parametrize(
     ("name", "value"),
     [
@@ -569,20 +563,6 @@ def test_every_choice_of_the_explorer_has_words():
         assert all(each.facts().values())
 
 
-def test_two_copies_do_not_disturb_each_other():
-    one, other = FixesExplorer(**WORKED._asdict()), FixesExplorer(**WORKED._asdict())
-    other.set(batch=256, clipboards=EACH)
-    assert shown(one) == fixes().alt
-    assert shown(other) == fixes(CROWDED).alt
-
-
-def test_without_a_kernel_the_explorer_shows_its_still():
-    bundle = FixesExplorer()._repr_mimebundle_()
-    assert WIDGET_VIEW in bundle
-    assert bundle["text/html"] == fixes(UNFIXED).html()
-    assert bundle["text/plain"] == fixes(UNFIXED).alt
-
-
 def test_the_explorer_starts_without_a_fix_and_recommends_a_lighter_sack():
     """For one guest, with guesses that are right with 60%."""
     assert UNFIXED.drafted == 0
@@ -608,22 +588,8 @@ def test_a_start_may_be_named_in_another_way():
             r"guesses \(tokens\) = 9 will not do: choose one of 0",
         ),
         ({"batch": 3}, ValueError, r"guests \(batch\) = 3 will not do: choose one of 1, 2, 4"),
-        ({"guests": 3}, UnknownName, "no setting of the explorer is called 'guests'"),
     ],
 )
 def test_a_start_that_is_not_offered_is_refused(setting, error, message):
     with pytest.raises(error, match=message):
         FixesExplorer(**setting)
-
-
-def test_the_controls_stand_in_three_groups():
-    explorer = FixesExplorer()
-    boxes = explorer.view.children
-    named = [box.value for box in boxes[:6:2]]
-    held = [
-        child.menu if isinstance(child, Sizes) else child
-        for box in boxes[1:6:2]
-        for child in box.children
-    ]
-    assert named == ["<b>the four fixes</b>", "<b>the notes</b>", "<b>the kitchen</b>"]
-    assert set(map(id, held)) == {id(control) for control in explorer.controls.values()}

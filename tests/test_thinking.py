@@ -188,36 +188,6 @@ def test_where_the_sack_does_not_fit_there_is_no_room() -> None:
     assert thinking.most_requests(LLAMA, H100, 1000, 2000, 300) == 0
 
 
-# --- a small model that thinks -----------------------------------------------------------------
-
-
-@pytest.mark.parametrize("batch", [1, 32])
-def test_what_is_affordable_takes_no_longer_and_one_token_more_does(batch: int) -> None:
-    large = thinking.chain(LLAMA, H100, 1000, 0, 300, batch=batch, chips=4).total
-    tokens = thinking.affordable(SMALL, H100, large, 1000, 300, batch=batch)
-    within, beyond = (
-        thinking.chain(SMALL, H100, 1000, hidden, 300, batch=batch).total
-        for hidden in (int(tokens), int(tokens) + 1)
-    )
-    assert within <= large < beyond
-
-
-def test_a_small_model_on_one_chip_thinks_six_times_as_long_for_money_as_for_time() -> None:
-    """The large one has four chips: the same money buys four times the seconds on one."""
-    large = thinking.chain(LLAMA, H100, 1000, 0, 300, chips=4).total
-    for_time, for_money = (
-        thinking.affordable(SMALL, H100, seconds, 1000, 300) for seconds in (large, 4 * large)
-    )
-    assert (for_time, for_money) == (394, 2458)
-
-
-def test_nothing_is_affordable_in_no_time_and_everything_in_a_year() -> None:
-    found = thinking.affordable(SMALL, H100, [1e-3, 3.0, 3e7], 1000, 300)
-    assert found[0] == 0  # type: ignore[index]
-    assert found[1] == 359  # type: ignore[index]
-    assert np.isinf(found[2])  # type: ignore[index]
-
-
 # --- arrays and bad input ----------------------------------------------------------------------
 
 SIZES: dict[str, list[int]] = {
@@ -261,7 +231,6 @@ CALLS: dict[Any, dict[str, Any]] = {
     thinking.samples: {"model": SMALL, "chip": H100, **PLAIN},
     thinking.most_requests: {"model": SMALL, "chip": H100, **PLAIN},
     thinking.shared_prefix_step: {"model": SMALL, "prefix": 10, "own": 5, "number": 2},
-    thinking.affordable: {"model": SMALL, "chip": H100, "seconds": 1.0, "prompt": 10, "reply": 3},
 }
 NO_COUNT: list[Any] = [0.5, -1, None, "8", float("nan"), []]
 UNITS = {
@@ -307,8 +276,6 @@ def test_what_is_no_model_chip_or_format_is_refused(function: Any) -> None:
 def test_arrays_that_do_not_fit_are_named() -> None:
     with pytest.raises(ValueError, match=r"hidden \(2,\), batch \(3,\)"):
         thinking.chain(SMALL, H100, 10, [1, 2], 3, [1, 2, 3])
-    with pytest.raises(ValueError, match=r"seconds \(2,\), prompt \(3,\)"):
-        thinking.affordable(SMALL, H100, [1.0, 2.0], [1, 2, 3], 3)
     with pytest.raises(ValueError, match=r"prefix \(2,\), own \(3,\)"):
         thinking.shared_prefix_step(SMALL, [1, 2], [1, 2, 3], 2)
 
@@ -316,8 +283,6 @@ def test_arrays_that_do_not_fit_are_named() -> None:
 def test_what_cannot_be_is_refused() -> None:
     with pytest.raises(ValueError, match=r"at most 1,000,000 tokens of thought and reply together"):
         thinking.chain(SMALL, H100, 10, 1_000_000, 1)
-    with pytest.raises(ValueError, match=r"seconds = 0 will not do"):
-        thinking.affordable(SMALL, H100, 0, 10, 1)
     with pytest.raises(ValueError, match=r"usable = 1.5 will not do"):
         thinking.most_requests(SMALL, H100, 10, 5, 1, usable=1.5)
     with pytest.raises(ValueError, match=r"has no memory_bytes"):

@@ -107,3 +107,10 @@ def test_significant_digits_are_counted_after_rounding(
 )
 def test_dollars_show_cents_and_what_is_below_a_cent(value: float, text: str) -> None:
     assert units.dollars(value) == text
+
+
+@pytest.mark.parametrize(
+    ("number", "text"), [(0, "0 guests"), (1, "1 guest"), (2, "2 guests"), (1024, "1,024 guests")]
+)
+def test_one_thing_is_singular_and_none_or_many_are_plural(number: int, text: str) -> None:
+    assert units.many(number, "guest") == text

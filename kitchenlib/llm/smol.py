@@ -201,40 +201,6 @@ class LLM(Transformer):
             ended = [was or token == end for was, token in zip(ended, steps[-1], strict=True)]
         return [_up_to(end, written) for written in zip(*steps, strict=True)]
 
-    def write_samples(
-        self,
-        prompt: str | Sequence[int],
-        samples: int,
-        tokens: int = 40,
-        temperature: float = 1.0,
-        seed: int = 0,
-    ) -> list[list[int]]:
-        """Several replies to one prompt: it is read once, its notes are copied for each.
-
-        Args:
-            prompt: token numbers, or what a user says.
-            samples: how many replies to draw.
-            tokens: tokens of each at most.
-            temperature: as for `write`; at 0 all are the same.
-            seed: of the first one; each has the next number.
-
-        Returns:
-            what `write` writes with each of the seeds.
-        """
-        ids = self.chat(prompt) if isinstance(prompt, str) else prompt
-        seeds = range(dimension("samples", samples, "replies"))
-        first = dimension("seed", seed, "seeds", least=0)
-        picks = [picker(temperature, first + number) for number in seeds]
-        end = self.tokenizer.end
-        logits, cache = self.prefill(ids, room=dimension("tokens", tokens, "tokens"))
-        notepads, steps = cache.copies(len(picks)), [[pick(logits) for pick in picks]]
-        ended = [token == end for token in steps[0]]
-        while len(steps) < tokens and not all(ended):
-            found = self.decode_step(steps[-1], notepads)
-            steps.append([pick(each) for pick, each in zip(picks, found, strict=True)])
-            ended = [was or token == end for was, token in zip(ended, steps[-1], strict=True)]
-        return [_up_to(end, written) for written in zip(*steps, strict=True)]
-
     def speculate(
         self,
         prompt: str | Sequence[int],

@@ -13,29 +13,24 @@ Nobody waits in line, and the appliance takes no time.
 
 from __future__ import annotations
 
-import ast
-import json
-import operator
 import re
 import textwrap
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from functools import cache
-from time import perf_counter
+from dataclasses import dataclass
 from timeit import repeat
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from kitchenlib import data
 from kitchenlib.chips import Chip
 from kitchenlib.chips import chip as chip_called
-from kitchenlib.inputs import MOST, dimension, instance, wrong
+from kitchenlib.inputs import dimension, instance, wrong
 from kitchenlib.llm import LLM
-from kitchenlib.miniatures.pantry import Pantry
+from kitchenlib.miniatures.tools import LONGEST, Tool, calculator, recipe
 from kitchenlib.models import Model
 from kitchenlib.models import model as model_called
 from kitchenlib.prices import Price, SheetPrice, sheet_price
 from kitchenlib.serving import request_time
-from kitchenlib.units import dollars, human
+from kitchenlib.units import dollars, human, many
 
 Cook = Callable[[str], str]
 """From the transcript so far to what is written next."""
@@ -47,129 +42,9 @@ The appliance replies with an observation. When you know enough, write:
 Answer: the answer
 """
 _TOLD = "Write 'Action: name[input]' with one of the appliances, or 'Answer: ...'."
-_LONGEST = 2000  # characters of one turn that are kept
 _TURNS = 8
-_PAGE = 96  # characters of a line that is printed
+_PAGE = 76  # characters of a line that is printed
 
-# --- appliances ----------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Tool:
-    """An appliance: what it is called, what it is for, and what it does.
-
-    Attributes:
-        name: one word, by which the cook asks for it.
-        description: a sentence for the cook.
-        run: from the input to the result, both text. What it raises becomes an observation.
-    """
-
-    name: str
-    description: str
-    run: Callable[[str], str] = field(repr=False)
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.name, str) or not self.name.isidentifier():
-            raise wrong("name", self.name, "give one word, for example 'calculator'")
-        if not isinstance(self.description, str) or not self.description.strip():
-            raise wrong("description", self.description, "say in a sentence what it is for")
-        if not callable(self.run):
-            raise wrong("run", self.run, "give a function from text to text")
-
-    @property
-    def schema(self) -> str:
-        """How the appliance is described to the cook, in the form that tool interfaces use (JSON).
-
-        It stands in every prompt, whether the appliance is used or not.
-        """
-        given = {"type": "object", "properties": {"input": {"type": "string"}}}
-        return json.dumps(
-            {
-                "name": self.name,
-                "description": self.description,
-                "parameters": given | {"required": ["input"]},
-            }
-        )
-
-    def use(self, text: str) -> str:
-        """What the cook observes: the result, or "Error: ..." with what was wrong."""
-        try:
-            told = _in_a_line(self.run(text))
-            return told or "(nothing)"
-        except Exception as error:  # an appliance may break in any way: the cook is told
-            return f"Error: {_in_a_line(error) or type(error).__name__}"
-
-
-def _in_a_line(said: object) -> str:
-    """As text in one line: what an appliance says must not look like what the cook wrote."""
-    return " ".join(str(said).split())[:_LONGEST]
-
-
-_ALLOWED = "only numbers, + - * / and parentheses: no units, no names, no commas"
-_FOREIGN = re.compile(r"[^0-9.+\-*/() ]+")
-_MOST = 100  # characters of a calculation
-_OPERATIONS: dict[type, Callable[[Any, Any], Any]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-}
-
-
-def calculate(text: str) -> str:
-    """The value of an expression of numbers, ``+ - * /`` and parentheses; nothing else is run.
-
-    >>> calculate("250 / 5 * 137")
-    '6850'
-
-    Raises ``ValueError`` for anything else, for a division by zero, and for more than 100
-    characters.
-    """
-    if len(text) > _MOST:
-        raise ValueError(f"{len(text):,} characters are too many: at most {_MOST}")
-    foreign = _FOREIGN.search(text)
-    if foreign:
-        raise ValueError(f"'{foreign[0]}' cannot be calculated: {_ALLOWED}")
-    try:
-        value = _value(ast.parse(text.strip(), mode="eval").body)
-    except SyntaxError:
-        raise ValueError(f"'{text}' is no calculation: {_ALLOWED}") from None
-    except ZeroDivisionError:
-        raise ValueError(f"'{text}' divides by zero") from None
-    exact = abs(value) < MOST and value == int(value)  # with all its digits, not as 1.2e+12
-    return str(int(value)) if isinstance(value, int) or exact else f"{value:.12g}"
-
-
-def _value(node: ast.expr) -> int | float:
-    if isinstance(node, ast.Constant) and type(node.value) in (int, float):
-        return node.value  # type: ignore[return-value]
-    if isinstance(node, ast.BinOp) and type(node.op) in _OPERATIONS:
-        return _OPERATIONS[type(node.op)](_value(node.left), _value(node.right))
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        return -_value(node.operand)
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.UAdd):
-        return _value(node.operand)
-    raise ValueError(f"'{ast.unparse(node)}' cannot be calculated: {_ALLOWED}")
-
-
-@cache
-def _pantry() -> Pantry:
-    return Pantry()
-
-
-def look_up(text: str) -> str:
-    """The recipe card nearest to `text`, with its name (see `kitchenlib.miniatures.pantry`).
-
-    Raises ``ValueError`` where no word of it stands on any card.
-    """
-    (found,) = _pantry().search(text, k=1)
-    return str(found.card)
-
-
-calculator = Tool(
-    "calculator", "Calculates with numbers, + - * / and parentheses. No units.", calculate
-)
-recipe = Tool("recipe", "Finds the recipe card that fits a dish best.", look_up)
 TOOLS = (calculator, recipe)
 
 # --- the loop ------------------------------------------------------------------------------------
@@ -243,13 +118,14 @@ class Run:
         return self.opening + "".join(map(str, self.turns))
 
     def __str__(self) -> str:
-        end = f"(stopped after {len(self.turns)} turns without an answer)" if self.stopped else ""
+        turns = many(len(self.turns), "turn")
+        end = f"(stopped after {turns} without an answer)" if self.stopped else ""
         said = f"{_asked(self.question)}{''.join(map(str, self.turns))}{end}".rstrip()
         return "\n".join(textwrap.fill(line, _PAGE) for line in said.splitlines())
 
     def __repr__(self) -> str:
         end = "stopped" if self.stopped else f"answer {self.answer!r}"
-        return f"<Run: {len(self.turns)} turns, {end}>"
+        return f"<Run: {many(len(self.turns), 'turn')}, {end}>"
 
     def calls(self, tokenize: Callable[[str], Sequence[int]]) -> list[Call]:
         """The tokens of each call.
@@ -333,7 +209,7 @@ _ACTION = re.compile(r"(\w+)[ \t]*\[(.*)\]")
 
 def _turn(text: str, tools: dict[str, Tool]) -> tuple[Turn, str | None]:
     """What was written as a turn, carried out; and the answer, if it is one."""
-    text = text[:_LONGEST]
+    text = text[:LONGEST]
     thought = ""
     for line in _LINE.finditer(text):
         kind, rest = line.groups()
@@ -551,37 +427,6 @@ def bill(
         seconds=seconds,
         usd=usd,
     )
-
-
-class Rereading(NamedTuple):
-    """A prompt read whole, and only what is new of it: its tokens and seconds on this machine."""
-
-    prompt: int
-    new: int
-    whole: float
-    rest: float
-
-    def __str__(self) -> str:
-        return (
-            f"{self.prompt} tokens read again: {human(self.whole, 's')}; "
-            f"only the {self.new} new ones: {human(self.rest, 's')}"
-        )
-
-
-def reread(smol: LLM, run: Run) -> Rereading:
-    """Read the last prompt of a run on this machine, whole, and with the notes of it kept."""
-    instance("smol", smol, LLM, "llm.load()")
-    instance("run", run, Run, "react(QUESTION, scripted_cook)")
-    ids = smol.tokenize(run.prompts[-1])
-    new = run.calls(smol.tokenize)[-1].new or len(ids)
-    _, cache = smol.prefill(ids[:-new] or ids[:1], room=len(ids))
-    cache.cut_back([len(ids) - new])
-    clock = perf_counter()
-    smol.prefill(ids[-new:], cache=cache)
-    rest = perf_counter() - clock
-    clock = perf_counter()
-    smol.prefill(ids, room=0)
-    return Rereading(len(ids), new, perf_counter() - clock, rest)
 
 
 def timed(tool: Tool, text: str, times: int = 1000) -> float:

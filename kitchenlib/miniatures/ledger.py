@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from kitchenlib.inputs import find, quantity, wrong
-from kitchenlib.units import human, significant
+from kitchenlib.units import human, many, significant
 
 LIGHTER, REDUCTIONS = "lighter ingredients", "compact reductions"
 SMART, PLANNING = "smart tools", "planning before serving"
@@ -24,8 +24,8 @@ OTHER = "none of the four"  #: it makes nothing lighter: it lets something new i
 UNITS = {"B": "bytes", "FLOP": "FLOPs", "tokens": "tokens"}
 _OTHER_NAMES = {"byte": "B", "bytes": "B", "FLOPs": "FLOP", "token": "tokens"}
 
-MOST_WORDS = 60  #: characters of what changed
-MOST_PRICE = 120  #: characters of what it costs
+_MOST_WORDS = 60  # characters of what changed
+_MOST_PRICE = 120  # characters of what it costs
 _LARGE = ((1e15, "quadrillion"), (1e12, "trillion"), (1e9, "billion"), (1e6, "million"))
 _EDGE = "#8C8577"  # that of the cards
 _CELL = "text-align:left;vertical-align:top;padding:0.2em 0.7em 0.2em 0"
@@ -144,11 +144,11 @@ class Ledger:
         names = {name: name for name in SYSTEMS}
         line = Line(
             find("system", system, names),
-            _words("what", what, MOST_WORDS, least=1),
+            _words("what", what, _MOST_WORDS, least=1),
             quantity("before", before, "bytes, FLOPs or tokens"),
             quantity("after", after, "bytes, FLOPs or tokens"),
             find("unit", unit, {name: name for name in UNITS}, _OTHER_NAMES),
-            _words("price", price, MOST_PRICE, least=0),
+            _words("price", price, _MOST_PRICE, least=0),
         )
         self._lines[line.system] = line
         return line
@@ -180,7 +180,7 @@ class Ledger:
         less = sum(line.ratio < 1 and not line.same for line in self.lines)
         more = sum(line.ratio > 1 and not line.same for line in self.lines)
         number = len(self.lines)
-        of = f"of {number} system{'s' * (number > 1)}"
+        of = f"of {many(number, 'system')}"
         if not less + more:
             return f"0 {of} changed anything"
         if not less:

@@ -4,11 +4,9 @@ Retrieval-augmented generation (RAG) in small. A card becomes a vector, a questi
 in the same space, and the cards with the largest cosine are put into the prompt. What was not
 fetched, the model does not get to read.
 
-Here the vectors come from latent semantic analysis: words counted and weighted (tf-idf), and a
-truncated singular value decomposition (Deerwester et al., "Indexing by Latent Semantic Analysis",
-1990). It learns from these cards alone which words keep company. Systems in production take a
-trained embedding model in its place. Everything after the vector is the same: cosine, the k best,
-an index that skips most of the archive, the prompt.
+The vectors are those of `kitchenlib.miniatures.meaning`, learnt from these cards alone. Systems in
+production take a trained embedding model in its place. Everything after the vector is the same:
+cosine, the k best, an index that skips most of the archive, the prompt.
 """
 
 from __future__ import annotations
@@ -27,9 +25,8 @@ from numpy.typing import NDArray
 from kitchenlib import data
 from kitchenlib.inputs import dimension, instance, wrong
 from kitchenlib.llm import LLM
+from kitchenlib.miniatures.meaning import Meaning, Vectors
 from kitchenlib.retrieval import flat_bytes, inverted_bytes, inverted_search
-
-Vectors = NDArray[np.float32]
 
 DIM = 64  #: values of a vector
 BEST = 3  #: cards that go into a prompt: a setting, no law
@@ -42,12 +39,6 @@ KINDS = {
 
 _ID_BYTES = 8  # of a card in a list, as in `kitchenlib.retrieval`
 _ROUNDS = 100  # of k-means at most; it settles much earlier
-_WORD = re.compile(r"[a-z]+")
-_EMPTY = frozenset(  # they say nothing of a dish, and those of questions are too rare on cards
-    "a an and are as at be but by can do does for from goes has have how i if in into is it its "
-    "long many much must my no not of on one or our should so than that the their them then there "
-    "they this to was we what when where which who whose why will with without you your".split()
-)
 _SHORT = "Answer with a short phrase"
 _BOTH, _THIS_AND_THAT = " + ", "; "  # between the names of two cards, and between two facts
 _NO_MORE = r"(?!\d|t?(?:een|h|y))"  # what would make eighteen, eighth or eighty of eight
@@ -72,13 +63,13 @@ class Question(NamedTuple):
     Attributes:
         text: the question.
         cards: names of the cards that answer it: one, or two that are needed both.
-        words: its kind, one of `KINDS`.
+        kind: one of `KINDS`.
         answer: what an answer has to contain, as it stands on a card; of two cards "this; that".
     """
 
     text: str
     cards: tuple[str, ...]
-    words: str
+    kind: str
     answer: str
 
     def answered_by(self, text: str) -> bool:
@@ -113,62 +104,6 @@ def questions() -> tuple[Question, ...]:
     )
 
 
-# --- text to vectors -----------------------------------------------------------------------------
-
-
-class _Meaning:
-    """From text to a vector, learnt from `texts`: tf-idf, then the `dim` strongest directions.
-
-    Attributes:
-        vectors: of the texts, (texts, dim), float32, of length 1.
-    """
-
-    def __init__(self, texts: Sequence[str], dim: int) -> None:
-        counted = [_words(text) for text in texts]
-        held = Counter(word for words in counted for word in words)  # texts with each word
-        if not held:
-            raise wrong("archive", texts, "none of its cards has a word that says something")
-        self._column = {word: i for i, word in enumerate(sorted(held))}
-        self._rarity = np.array([1 + np.log(len(texts) / held[word]) for word in self._column])
-        table = np.stack([self._weighted(words) for words in counted])
-        _, _, directions = np.linalg.svd(table, full_matrices=False)
-        self._axes = _signed(directions[:dim]).T  # (words, dim)
-        self.vectors: Vectors = _units(table @ self._axes)
-
-    def __call__(self, text: str) -> Vectors:
-        """The vector of any text, (dim,), folded in: its words, along the directions learnt."""
-        row = self._weighted(_words(text))
-        if not row.any():
-            raise wrong("question", text, "none of its words stands on any card")
-        return _units((row @ self._axes)[None])[0]
-
-    def _weighted(self, words: Counter[str]) -> NDArray[np.float64]:
-        """How often each known word is there, (words,): rarer words weigh more (tf-idf)."""
-        row = np.zeros(len(self._column))
-        for word, times in words.items():
-            if word in self._column:
-                row[self._column[word]] = 1 + np.log(times)
-        row *= self._rarity
-        return row / max(float(np.linalg.norm(row)), 1e-12)
-
-
-def _words(text: str) -> Counter[str]:
-    """The words of a text that say something, and how often each stands there."""
-    return Counter(word for word in _WORD.findall(text.lower()) if word not in _EMPTY)
-
-
-def _signed(directions: NDArray[np.float64]) -> NDArray[np.float64]:
-    """A direction is as good as its opposite: the largest value of each is made positive."""
-    largest = np.abs(directions).argmax(axis=1)
-    return directions * np.sign(directions[np.arange(len(directions)), largest])[:, None]
-
-
-def _units(rows: NDArray[np.float64]) -> Vectors:
-    """Rows of length 1, float32: then a dot product is a cosine."""
-    lengths = np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
-    return (rows / lengths).astype(np.float32)
-
-
 # --- search --------------------------------------------------------------------------------------
 
 
@@ -191,7 +126,7 @@ class Pantry:
         values = dimension("dim", dim, "values of a vector")
         if values > len(self.cards):
             raise wrong("dim", dim, f"give at most {len(self.cards)}, as many as there are cards")
-        self._meaning = _Meaning([f"{card.name}. {card.text}" for card in self.cards], values)
+        self._meaning = Meaning([f"{card.name}. {card.text}" for card in self.cards], values)
         self.vectors = self._meaning.vectors
 
     def vector(self, text: str) -> Vectors:
@@ -413,8 +348,8 @@ class Hits(NamedTuple):
 def hits(pantry: Pantry, k: int = BEST, asked: Sequence[Question] | None = None) -> dict[str, Hits]:
     """For how many questions all their cards are among the `k` best, by kind (see `KINDS`)."""
     asked = questions() if asked is None else asked
-    every = Counter(question.words for question in asked)
-    missed = Counter(miss.question.words for miss in misses(pantry, k, asked))
+    every = Counter(question.kind for question in asked)
+    missed = Counter(miss.question.kind for miss in misses(pantry, k, asked))
     return {kind: Hits(n - missed[kind], n) for kind in KINDS if (n := every[kind])}
 
 

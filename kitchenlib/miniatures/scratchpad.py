@@ -26,9 +26,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kitchenlib.inputs import chance, dimension, find, instance, wrong
+from kitchenlib.inputs import chance, dice, dimension, find, instance, wrong
 from kitchenlib.llm import LLM
-from kitchenlib.units import human
+from kitchenlib.units import human, many
 
 _DIM = 64  # values of a name's vector
 _SHARP = 30.0  # what scores are multiplied with: the name that fits gets nearly all the attention
@@ -61,9 +61,7 @@ class Answer(NamedTuple):
 
     def __str__(self) -> str:
         verdict = "right" if self.right else "wrong"
-        return (
-            f"{' → '.join(self.written)} ({self.tokens} token{'s' * (self.tokens > 1)}, {verdict})"
-        )
+        return f"{' → '.join(self.written)} ({many(self.tokens, 'token')}, {verdict})"
 
 
 def recipes(seed: int = 0) -> dict[str, str]:
@@ -72,8 +70,8 @@ def recipes(seed: int = 0) -> dict[str, str]:
     The last one needs only itself.
     """
     facts = list(zip(_NEEDS, [*_NEEDS[1:], _NEEDS[-1]], strict=True))
-    dice = np.random.default_rng(dimension("seed", seed, "seeds", least=0))
-    return dict(facts[number] for number in dice.permutation(len(facts)))
+    lots = dice(seed)
+    return dict(facts[number] for number in lots.permutation(len(facts)))
 
 
 class Cook:
@@ -136,9 +134,9 @@ class Cook:
         Returns:
             shares from 0 to 1, (len(hops),).
         """
-        dice = np.random.default_rng(self._seed)
+        lots = dice(self._seed)
         sized = dimension("sets", sets, "sets of facts"), dimension("names", names, "names", 2)
-        links, start = _rings(*sized, dice), np.zeros(sized[0], np.intp)
+        links, start = _rings(*sized, lots), np.zeros(sized[0], np.intp)
         lengths = [dimension("hops", number, "links") for number in hops]
         if max(lengths, default=0) >= names:
             raise wrong("hops", max(lengths), "give fewer links than names: the ring would close")
@@ -218,9 +216,9 @@ def _vectors(names: int, seed: int) -> Vectors:
     return drawn / np.linalg.norm(drawn, axis=1, keepdims=True)
 
 
-def _rings(sets: int, names: int, dice: np.random.Generator) -> Links:
+def _rings(sets: int, names: int, lots: np.random.Generator) -> Links:
     """Where each name leads, (sets, names): one ring through all names in each set."""
-    order = dice.permuted(np.tile(np.arange(names), (sets, 1)), axis=1)
+    order = lots.permuted(np.tile(np.arange(names), (sets, 1)), axis=1)
     links = np.empty_like(order)
     np.put_along_axis(links, order, np.roll(order, -1, axis=1), axis=1)
     return links
@@ -270,8 +268,8 @@ def polled(
         others: as for `vote`.
     """
     chances, n = _chances(right, wrong_answers), _voters(samples)
-    dice = np.random.default_rng(dimension("seed", seed, "seeds", least=0))
-    votes = dice.multinomial(n, chances, dimension("polls", polls, "polls"))
+    lots = dice(seed)
+    votes = lots.multinomial(n, chances, dimension("polls", polls, "polls"))
     best = votes == votes.max(axis=1, keepdims=True)
     return float(np.mean(best[:, 0] / best.sum(axis=1)))
 

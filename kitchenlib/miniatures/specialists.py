@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kitchenlib import data
-from kitchenlib.inputs import dimension, find, instance, wrong
+from kitchenlib.inputs import dice, dimension, find, instance, wrong
 from kitchenlib.llm import LLM
 from kitchenlib.miniatures.pantry import Recipe
 from kitchenlib.miniatures.pantry import cards as all_cards
@@ -72,7 +72,7 @@ def clustered(rows: Array, experts: int = EXPERTS, seed: int = 0) -> Router:
     number = dimension("experts", experts, "experts")
     if np.ndim(rows) != 2 or len(rows) < number:
         raise ValueError(f"give at least {number} rows, (rows, hidden): one for each expert")
-    rng = np.random.default_rng(dimension("seed", seed, "seeds", least=0))
+    rng = dice(seed)
     start = rng.choice(len(rows), number, replace=False)
     middles, bias = rows[start].T.copy(), np.zeros(number, np.float32)  # (hidden, experts)
     for _ in range(_ROUNDS):

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kitchenlib.experts import experts_touched, experts_touched_by, routing_chances
-from kitchenlib.inputs import Number, dimension, instance, quantity, wrong
+from kitchenlib.inputs import Number, dice, dimension, instance, quantity, wrong
 from kitchenlib.layers import Block, Experts, check_skew
 from kitchenlib.models import Model
 from kitchenlib.precision import AnyFormat, number_format
@@ -86,7 +86,7 @@ class Stations:
             raise wrong("per_token", per_token, f"there are {experts} experts: give at most those")
         self.hidden = dimension("hidden", hidden, "values", least=self.experts)
         self.width = dimension("width", width, "values")
-        rng = np.random.default_rng(dimension("seed", seed, "seeds", least=0))
+        rng = dice(seed)
         # At right angles to each other, so that random rows have no favourites among them.
         drawn = rng.standard_normal((self.hidden, self.experts), dtype=np.float32)
         toward, _ = np.linalg.qr(drawn)

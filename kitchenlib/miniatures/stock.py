@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kitchenlib.inputs import dimension, find, quantity, wrong
+from kitchenlib.inputs import dice, dimension, find, quantity, wrong
 from kitchenlib.units import human
 
 Array = NDArray[np.float32]
@@ -69,7 +69,8 @@ class Stock:
     def __init__(
         self, width: int = 256, state: int = 128, content: int | None = None, seed: int = 0
     ) -> None:
-        wide, rows, values = _sizes(width, state, content, "values of B and C")
+        wide, values = _sizes(width, content)
+        rows = dimension("state", state, "values of B and C")
         self.into = _random(wide, values + 2 * rows + 1, seed)
         self.bias = np.float32(np.log(np.expm1(_STEP)))  # softplus backwards
         self.fade = 1.0
@@ -131,8 +132,8 @@ class Notes:
     def __init__(
         self, width: int = 256, key: int | None = None, content: int | None = None, seed: int = 0
     ) -> None:
-        inner = width if key is None else key
-        wide, self._key, values = _sizes(width, inner, content, "values of a key")
+        wide, values = _sizes(width, content)
+        self._key = wide if key is None else dimension("key", key, "values of a key")
         self.into = _random(wide, 2 * self._key + values, seed)
         self._paper = np.empty((_ROOM, self._key + values), np.float32)
         self.tokens = 0
@@ -181,16 +182,15 @@ class Notes:
         self.tokens = after
 
 
-def _sizes(width: int, inner: int, content: int | None, unit: str) -> tuple[int, int, int]:
-    """What each layer is made for: the checked sizes of rows, of addresses and of contents."""
+def _sizes(width: int, content: int | None) -> tuple[int, int]:
+    """The checked sizes of rows and of contents."""
     wide = dimension("width", width, "values of a row")
-    values = wide if content is None else dimension("content", content, "values")
-    return wide, dimension("state" if "B" in unit else "key", inner, unit), values
+    return wide, wide if content is None else dimension("content", content, "values")
 
 
 def _random(width: int, outputs: int, seed: int) -> Array:
     """Weights that keep the size of a row."""
-    rng = np.random.default_rng(dimension("seed", seed, "any kind", least=0))
+    rng = dice(seed)
     return rng.standard_normal((width, outputs), np.float32) / np.float32(width**0.5)
 
 
@@ -256,7 +256,7 @@ def race(
     if not stops or any(b - a < timed for a, b in pairwise(stops)):
         raise wrong("lengths", lengths, f"give lengths that grow by {timed} tokens or more")
     stock, notes = Stock(width, state, seed=seed), Notes(width, seed=seed)
-    rng = np.random.default_rng(dimension("seed", seed, "any kind", least=0))
+    rng = dice(seed)
     stream = rng.standard_normal((stops[-1] + timed, len(stock.into)), np.float32)
     return [_lap(stock, notes, stream, stop, timed) for stop in stops]
 
@@ -329,7 +329,7 @@ def recall_task(
     if not bits.is_integer():
         raise wrong("letters", letters, "give a power of two, for example 16")
     width = values + int(bits) + 1
-    rng = np.random.default_rng(dimension("seed", seed, "any kind", least=0))
+    rng = dice(seed)
     rows = rng.standard_normal((number, behind + 1, width), np.float32)
     rows[..., values:-1] = np.sign(rows[..., values:-1])
     rows[..., :values] /= np.linalg.norm(rows[..., :values], axis=-1, keepdims=True)

@@ -44,6 +44,7 @@ from kitchenlib.plots.style import (
     canvas,
     claim,
     counts,
+    footnote,
     grid,
     in_style,
     log_axis,
@@ -137,10 +138,10 @@ def tool_turns(
     claim(picture, title, lead)
     _bars(panel(picture, 0.86, 2.62, 5.84, 2.58), calls)
     _table(canvas(picture), bills)
-    mark = "" if chip.verified else " * Not fully verified."
     source(
         picture,
-        f"Seconds: ideal law, {model.name}, {chips} {chip.short_label}, 16 bit, one guest.{mark}\n"
+        f"Seconds: ideal law, {model.name}, {chips} {chip.short_label}, 16 bit, one guest."
+        f"{footnote(chip)}\n"
         f"Dollars: {row.provider} {row.model}, {row.when}. The first call is read whole.\n"
         f"A real set: {significant(REAL_TOOLS.each)} tokens for each schema ({REAL_TOOLS.source}).",
     )
@@ -300,8 +301,7 @@ def tool_or_head(
     picture = Picture(WIDTH, 2.46 + 0.62 * len(bars), alt=alt)
     claim(picture, title, lead)
     _times(picture, bars)
-    mark = "" if chip.verified else " * Not fully verified."
-    source(picture, f"Asking: notes of the turns before kept; no waiting in line.{mark}")
+    source(picture, f"Asking: notes of the turns before kept; no waiting in line.{footnote(chip)}")
     return picture
 
 

@@ -13,7 +13,7 @@ from matplotlib.collections import PolyCollection
 from matplotlib.patches import Rectangle
 
 from kitchenlib.inputs import count, instance
-from kitchenlib.plots.billing import LEFT_OUT, WORKED, Bill, in_dollars, many, whole
+from kitchenlib.plots.billing import LEFT_OUT, WORKED, Bill, in_dollars, whole
 from kitchenlib.plots.kept import Kept
 from kitchenlib.plots.style import (
     INK,
@@ -38,7 +38,7 @@ from kitchenlib.plots.style import (
 )
 from kitchenlib.prices import Price
 from kitchenlib.serving import monthly
-from kitchenlib.units import dollars
+from kitchenlib.units import dollars, many
 
 __all__ = ["Bill", "BillStage", "bill"]
 

@@ -13,7 +13,7 @@ from kitchenlib.chips import Chip, chip
 from kitchenlib.efficiency import efficiency
 from kitchenlib.inputs import find, wrong
 from kitchenlib.models import model
-from kitchenlib.plots.style import percent
+from kitchenlib.plots.style import footnote, percent
 from kitchenlib.prices import ChipHour, Price, SheetPrice, chip_hours, sheet_price
 from kitchenlib.serving import (
     USABLE,
@@ -28,7 +28,7 @@ from kitchenlib.serving import (
     price_per_million,
     request_time,
 )
-from kitchenlib.units import dollars, human, significant
+from kitchenlib.units import dollars, human, many, significant
 
 # --- what there is to choose ---------------------------------------------------------------------
 
@@ -86,6 +86,19 @@ def rented() -> dict[str, ChipHour]:
 def doubt(row: ChipHour) -> str:
     """Words to add to a price that its source leaves in doubt (see the row's note)."""
     return " (doubtful)" if row.provider == _BLOG else ""
+
+
+def rent_of(chip: Chip) -> ChipHour | None:
+    """What an hour of a chip costs; None where nobody's price for it can be relied on."""
+    rows = [row for row in rented().values() if row.chip == chip.name]
+    return next((row for row in rows if not doubt(row)), None)
+
+
+def paid(row: ChipHour | None) -> str:
+    """Where the price of a chip-hour comes from, and when it held."""
+    if row is None or row.usd is None:
+        return "No price of this chip to rely on."
+    return f"{row.provider}, {dollars(row.usd)} a chip-hour, {row.date}; {row.source}."
 
 
 @cache
@@ -412,11 +425,11 @@ class Bill(NamedTuple):
     def sources(self) -> tuple[str, str]:
         """Where both prices come from, and when they held."""
         hour, row, share = self.chip_hour, self.listed.row, efficiency(self.efficiency)
-        mark = "" if self.on.verified else " * not fully verified."
         when = f"{row.when}, {row.condition}" if row.condition else row.when
         return (
             f"Your own: {hour.provider}, {dollars(self.paid)} a chip-hour{doubt(hour)} "
-            f"({hour.unit}), {hour.date}; {hour.source}. Efficiency: {share.name}.{mark}",
+            f"({hour.unit}), {hour.date}; {hour.source}. Efficiency: {share.name}."
+            f"{footnote(self.on)}",
             f"Price sheet: {when}; {row.source}.",
         )
 
@@ -429,11 +442,6 @@ LEFT_OUT = "engineers, nights emptier than the occupancy says, failed requests, 
 def _own_price(bill: Bill) -> Price:
     shared = {"prompt": bill.prompt, "occupancy": bill.occupancy, **bill.law}
     return price_per_million(model(bill.model), bill.on, bill.paid, bill.context, **shared)
-
-
-def many(number: int, what: str) -> str:
-    """A number of things: "1 guest", "1,024 guests"."""
-    return f"{number:,} {what}{'s' * (number > 1)}"
 
 
 def in_dollars(month: float) -> str:

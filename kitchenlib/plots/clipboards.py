@@ -40,7 +40,7 @@ from kitchenlib.plots.style import (
 from kitchenlib.precision import AnyFormat
 from kitchenlib.serving import max_batch
 from kitchenlib.serving.memory import USABLE
-from kitchenlib.units import human, significant
+from kitchenlib.units import human, many, significant
 
 MODELS = (
     "Llama-2-7B",
@@ -203,7 +203,7 @@ def _desks(model: Model) -> list[_Desk]:
     for boards in dict.fromkeys((heads, attention.kv_heads, 1)):
         kind = replace(attention, kv_heads=boards, window=None).kind
         held = _with_boards(model, boards).kv_bytes_per_token()
-        detail = f"{boards} clipboard{'s' * (boards > 1)}"
+        detail = many(boards, "clipboard")
         desks.append(_Desk(kind, detail, heads, boards, held))
     latent = sheet.blocks[0].attention.heads
     return [*desks, _Desk("MLA", "one thin sheet", latent, 0, sheet.kv_bytes_per_token())]

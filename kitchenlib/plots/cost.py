@@ -32,6 +32,7 @@ from kitchenlib.plots.style import (
     claim,
     counts,
     end_label,
+    footnote,
     grid,
     in_style,
     log_axis,
@@ -119,8 +120,7 @@ def _kitchen(model: Model | None, hour: ChipHour | None, chips: int) -> _Kitchen
 
 
 def _foot(picture: Picture, kitchen: _Kitchen, last: str) -> None:
-    mark = "" if kitchen.chip.verified else " * not fully verified."
-    source(picture, f"{kitchen.paid}.\n{last}{mark}")
+    source(picture, f"{kitchen.paid}.\n{last}{footnote(kitchen.chip)}")
 
 
 # --- one guest alone ---------------------------------------------------------------------------

@@ -41,7 +41,7 @@ from kitchenlib.plots.style import (
     write,
 )
 from kitchenlib.roofline import Work, rates_of
-from kitchenlib.units import TFLOP, human, significant
+from kitchenlib.units import TFLOP, human, many, significant
 
 PHASES = ("decode", "prefill")
 
@@ -120,7 +120,7 @@ class Setting(NamedTuple):
 
     def who(self) -> str:
         """The pass in a few words."""
-        guests = f"{self.batch:,} guest{'s' * (self.batch > 1)}"
+        guests = many(self.batch, "guest")
         if self.phase == "prefill":
             return f"reading {self.tokens:,} tokens for {guests}"
         each = " each" if self.batch > 1 else ""

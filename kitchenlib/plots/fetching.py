@@ -16,13 +16,13 @@ from kitchenlib.inputs import count, dimension, unknown_name
 from kitchenlib.miniatures.pantry import BEST, cards
 from kitchenlib.models import Model, model
 from kitchenlib.phases import decode_step
-from kitchenlib.plots.billing import many
-from kitchenlib.plots.fixing import Fixes
+from kitchenlib.plots.billing import paid, rent_of
+from kitchenlib.plots.style import footnote
 from kitchenlib.prices import ChipHour
 from kitchenlib.retrieval import flat_bytes, flat_search
 from kitchenlib.serving import USABLE, max_batch, memory_needed, price_per_million, ttft
 from kitchenlib.thinking import shared_prefix_step
-from kitchenlib.units import dollars, human, significant
+from kitchenlib.units import human, many, significant
 
 # --- what there is to choose ---------------------------------------------------------------------
 
@@ -166,7 +166,7 @@ class PantrySetting(NamedTuple):
     @property
     def rent(self) -> ChipHour | None:
         """What an hour of the chip costs; None where nobody's price for it can be relied on."""
-        return Fixes(chip=self.chip).rent
+        return rent_of(self.on)
 
     @property
     def full(self) -> Way:
@@ -240,7 +240,7 @@ class PantrySetting(NamedTuple):
         carried = "" if self.cached == KEPT else "; notes are carried for each guest"
         return (
             f"Ideal times: a bound. Question {QUESTION} tokens, reply {REPLY}, 16 bit. A prompt is "
-            f"read alone{carried}.{self.mark()}\n{self._shared()}{self.paid()}"
+            f"read alone{carried}.{footnote(self.on)}\n{self._shared()}{paid(self.rent)}"
         )
 
     def _shared(self) -> str:
@@ -252,17 +252,6 @@ class PantrySetting(NamedTuple):
             f"Most kernels read kept notes again for each guest{price}; one that "
             f"shares them reads them once: {human(self.full.token_shared(), 's')} a token.\n"
         )
-
-    def mark(self) -> str:
-        """What the mark of a chip means, where it has one."""
-        return "" if self.on.verified else " * Not fully verified."
-
-    def paid(self) -> str:
-        """Where the price of a chip comes from."""
-        row = self.rent
-        if row is None or row.usd is None:
-            return "No price of this chip to rely on."
-        return f"{row.provider}, {dollars(row.usd)} a chip-hour, {row.date}; {row.source}."
 
 
 def factor(ratio: float) -> str:

@@ -14,15 +14,15 @@ from kitchenlib.efficiency import efficiency, estimate
 from kitchenlib.inputs import unknown_name
 from kitchenlib.models import Model, model
 from kitchenlib.phases import verify_step
-from kitchenlib.plots.billing import doubt, many, rented
+from kitchenlib.plots.billing import paid, rent_of
 from kitchenlib.plots.clipboards import unshared
-from kitchenlib.plots.style import percent
+from kitchenlib.plots.style import footnote, percent
 from kitchenlib.precision import number_format
 from kitchenlib.prices import ChipHour
 from kitchenlib.roofline import Work
 from kitchenlib.serving import max_batch, memory_needed
 from kitchenlib.speculation import expected_tokens
-from kitchenlib.units import dollars, human, significant
+from kitchenlib.units import dollars, human, many, significant
 
 # --- what there is to choose ---------------------------------------------------------------------
 
@@ -160,8 +160,7 @@ class Fixes(NamedTuple):
     @property
     def rent(self) -> ChipHour | None:
         """What an hour of the chip costs; None where nobody's price for it can be relied on."""
-        rows = [row for row in rented().values() if row.chip == chip(self.chip).name]
-        return next((row for row in rows if not doubt(row)), None)
+        return rent_of(chip(self.chip))
 
     # one pass
 
@@ -380,15 +379,10 @@ class Fixes(NamedTuple):
 
     def sources(self) -> str:
         """Where the price comes from, when it held, and what the times are."""
-        row = self.rent
-        mark = "" if chip(self.chip).verified else " * Not fully verified."
-        paid = "No price of this chip to rely on."
-        if row is not None and row.usd is not None:
-            paid = f"{row.provider}, {dollars(row.usd)} a chip-hour, {row.date}; {row.source}."
         bound = ": a bound" if efficiency(self.efficiency).name == "ideal" else ""
         return (
             f"{self.times()}{bound}. Guesses cost nothing, and each is as likely to be right; the "
-            f"kitchen is always full.{mark}\n{paid}"
+            f"kitchen is always full.{footnote(chip(self.chip))}\n{paid(self.rent)}"
         )
 
 

@@ -30,6 +30,7 @@ from kitchenlib.plots.style import (
     claim,
     counts,
     end_label,
+    footnote,
     grid,
     in_style,
     label_ends,
@@ -40,7 +41,7 @@ from kitchenlib.plots.style import (
 )
 from kitchenlib.serving import USABLE, memory_needed
 from kitchenlib.speculation import accepted_lengths, expected_tokens, speculate
-from kitchenlib.units import significant
+from kitchenlib.units import many, significant
 
 OTHERS = (0.6, 0.7, 0.8, 0.9)  #: acceptances whose means are listed
 GUESTS = np.arange(1, 257)
@@ -104,11 +105,10 @@ def guess_ahead(
     _table(canvas(picture), measured)
     sources = "; ".join(dict.fromkeys(point.source for point in measured))
     dotted = " Dotted: more guests than fit." if min(x.fit for x in lines) < GUESTS[-1] else ""
-    mark = "" if chip.verified else " * Not fully verified."
     source(
         picture,
         f"Law: ideal times, the same probability for each guess, the same text.{dotted}"
-        f"{mark}\nMeasured: {sources}.",
+        f"{footnote(chip)}\nMeasured: {sources}.",
     )
     return picture
 
@@ -285,7 +285,7 @@ class _Point(NamedTuple):
 
     @property
     def who(self) -> str:
-        return f"{self.guests} guest{'s' * (self.guests > 1)}"
+        return many(self.guests, "guest")
 
     def words(self) -> str:
         return f"{self.engine}, {self.model}, {self.chip}, {self.who} {_times(self.gain)}"

@@ -5,27 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from kitchenlib.plots.appliances import tool_or_head, tool_turns
+from kitchenlib.plots.archive import archive_or_three, full_or_fetched
 from kitchenlib.plots.diets import notepad_diets
 from kitchenlib.plots.fetching import PantrySetting
-from kitchenlib.plots.pantry import (
-    archive_or_three,
-    full_or_fetched,
-    pantry_hits,
-    recall_by_bytes,
-    three_indexes,
-)
-from kitchenlib.plots.scratch import (
-    scratch_bill,
-    scratch_budget,
-    scratch_hops,
-    scratch_samples,
-    votes,
-)
+from kitchenlib.plots.pantry import pantry_hits, recall_by_bytes, three_indexes
+from kitchenlib.plots.scratch import scratch_hops, votes
+from kitchenlib.plots.scratch_budget import scratch_budget
+from kitchenlib.plots.scratch_cost import scratch_bill, scratch_samples
 from kitchenlib.plots.senses import page_tokens, senses_in_tokens
 from kitchenlib.plots.sight import chef_pixels, picture_as_rows
-from kitchenlib.plots.station_guests import ALONE
-from kitchenlib.plots.stations import stations_by_token, stations_guests, stations_union
-from kitchenlib.plots.stock import stock_forgets, stock_measured, stock_or_notes
+from kitchenlib.plots.specialists import stations_by_token
+from kitchenlib.plots.station_guests import ALONE, stations_guests
+from kitchenlib.plots.stations import stations_union
+from kitchenlib.plots.stock import stock_forgets, stock_measured
+from kitchenlib.plots.stock_or_notes import stock_or_notes
 from kitchenlib.plots.style import Picture
 from kitchenlib.plots.thesis import thesis
 

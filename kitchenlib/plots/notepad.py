@@ -33,7 +33,7 @@ from kitchenlib.plots.style import (
     source,
     write,
 )
-from kitchenlib.units import MS, significant
+from kitchenlib.units import MS, many, significant
 
 # --- drawn -------------------------------------------------------------------------------------
 
@@ -139,8 +139,7 @@ def _triangle(
 def _caption(ax: Axes, left: float, top: float, rows: int, computed: int, word: str) -> None:
     """In the empty corner above the diagonal: rows computed, and the token written."""
     x = left + 3 * _CELL
-    many = f"{computed} row{'s' * (computed > 1)}"
-    write(ax, x, top - 0.12, many, weight="bold", color=CHEF.ink)
+    write(ax, x, top - 0.12, many(computed, "row"), weight="bold", color=CHEF.ink)
     write(ax, x, top - 0.3, f"→ “{word}”", size=SMALL + 0.5)
 
 

@@ -12,7 +12,6 @@ from kitchenlib.efficiency import efficiency
 from kitchenlib.inputs import Number, dimension, instance
 from kitchenlib.measured import measurement
 from kitchenlib.models import model
-from kitchenlib.plots.billing import many
 from kitchenlib.plots.fixing import FIXES, WORKED, Fixes, factor_of
 from kitchenlib.plots.style import (
     CHEF,
@@ -29,6 +28,7 @@ from kitchenlib.plots.style import (
     Role,
     canvas,
     claim,
+    footnote,
     in_style,
     log_axis,
     panel,
@@ -38,7 +38,7 @@ from kitchenlib.plots.style import (
 )
 from kitchenlib.serving import ttft
 from kitchenlib.speculation import speculate
-from kitchenlib.units import GB, MS, significant
+from kitchenlib.units import GB, MS, many, significant
 
 _SAME = 0.02  # changes up to it are none
 _BETTER, _WORSE, _NEITHER = NOTES, CHEF, Role(MUTED, MUTED)
@@ -153,8 +153,7 @@ def fixes_matrix(kitchen: Fixes = WORKED, prompt: int = 2000) -> Picture:
     for i, row in enumerate(rows):
         _draw_row(ax, _TOP - _PITCH * i, row)
     _key(ax)
-    mark = "" if kitchen.on.verified else " * Not fully verified."
-    source(picture, f"{base}\n{law}{mark}")
+    source(picture, f"{base}\n{law}{footnote(kitchen.on)}")
     return picture
 
 
@@ -364,8 +363,7 @@ def fixes_together(kitchen: Fixes = WORKED) -> Picture:
     picture = Picture(WIDTH, 6.2, alt=f"{title}. {lead}. {said} {drafts} {law}{room}")
     claim(picture, title, lead)
     _chart(picture, groups)
-    mark = "" if kitchen.on.verified else " * Not fully verified."
-    source(picture, f"{drafts}{law}{mark}{room}")
+    source(picture, f"{drafts}{law}{footnote(kitchen.on)}{room}")
     return picture
 
 

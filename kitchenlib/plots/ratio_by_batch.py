@@ -31,6 +31,7 @@ from kitchenlib.plots.style import (
     claim,
     counts,
     end_label,
+    footnote,
     grid,
     in_style,
     label_ends,
@@ -170,8 +171,7 @@ def ratio_by_batch(
     ends = [(float(c.ratios[-1]), c.named.name, c.look.role) for c in curves]
     label_ends(ax, _MOST, ends, dx=10)
     _table(canvas(picture), curves, guests, f"{sheets.middle} times\nwith", met)
-    mark = "" if chip.verified else " * not fully verified."
-    source(picture, f"{found}.\nConsistent with, not explained by. {alone}{mark}")
+    source(picture, f"{found}.\nConsistent with, not explained by. {alone}{footnote(chip)}")
     return picture
 
 

@@ -11,8 +11,7 @@ from matplotlib.patches import FancyBboxPatch
 
 from kitchenlib.inputs import dimension, wrong
 from kitchenlib.miniatures.scratchpad import Cook, PairingCook, polled, recipes, scattered, vote
-from kitchenlib.plots.scratch_budget import WORKED, ScratchSetting, ScratchStage, scratch_budget
-from kitchenlib.plots.scratch_cost import LINES, MARK, scratch_bill, scratch_samples
+from kitchenlib.plots.scratch_cost import LINES, MARK
 from kitchenlib.plots.style import (
     CHEF,
     INK,
@@ -37,17 +36,7 @@ from kitchenlib.plots.style import (
     source,
     write,
 )
-
-__all__ = [
-    "WORKED",
-    "ScratchSetting",
-    "ScratchStage",
-    "scratch_bill",
-    "scratch_budget",
-    "scratch_hops",
-    "scratch_samples",
-    "votes",
-]
+from kitchenlib.units import many
 
 _ASKED, _EXAMPLE = 16, 7  # links: the most that are asked for, and those of the example
 
@@ -141,21 +130,8 @@ def _passes(ax: Axes, cook: Cook, written: Sequence[str]) -> None:
     write(ax, MARGIN, 1.6, f"{_EXAMPLE} links, asked of a cook with a scratchpad", weight="bold")
     pitch, wide, y = (WIDTH - 2 * MARGIN - 0.9) / _EXAMPLE, 0.86, 0.9
     for i, name in enumerate(names):
-        x, pad = MARGIN + pitch * i, name in written
-        role = NOTES if pad else PLAIN
-        box = FancyBboxPatch(
-            (x, y),
-            wide,
-            0.3,
-            boxstyle="round,pad=0,rounding_size=0.06",
-            facecolor="#D5EBE2" if pad else PAPER,
-            edgecolor=role.fill,
-            linewidth=1.8 if pad else 0.9,
-        )
-        ax.add_patch(box)
-        weight = "bold" if pad else "normal"
-        middle: dict[str, Any] = {"ha": "center", "va": "center_baseline", "size": SMALL}
-        write(ax, x + wide / 2, y + 0.15, name, weight=weight, **middle)
+        x = MARGIN + pitch * i
+        _named_box(ax, x, y, wide, name, written=name in written)
         if i:
             ax.annotate(
                 "",
@@ -171,12 +147,28 @@ def _passes(ax: Axes, cook: Cook, written: Sequence[str]) -> None:
         if last < _EXAMPLE:
             right -= wide / 2
         ax.plot([left, right], [y + 0.4] * 2, color=MUTED, linewidth=1.2)
-        looks = f"{last - first} lookup{'s' * (last - first > 1)}"
+        looks = many(last - first, "lookup")
         short = f"pass {number}" if last - first < 2 else f"pass {number}: {looks}"
         write(ax, (left + right) / 2, y + 0.45, short, size=SMALL, color=MUTED, ha="center")
     write(
         ax, MARGIN, 0.6, "green: written; the next pass starts from it", size=SMALL, color=NOTES.ink
     )
+
+
+def _named_box(ax: Axes, x: float, y: float, wide: float, name: str, written: bool) -> None:
+    box = FancyBboxPatch(
+        (x, y),
+        wide,
+        0.3,
+        boxstyle="round,pad=0,rounding_size=0.06",
+        facecolor="#D5EBE2" if written else PAPER,
+        edgecolor=(NOTES if written else PLAIN).fill,
+        linewidth=1.8 if written else 0.9,
+    )
+    ax.add_patch(box)
+    middle: dict[str, Any] = {"ha": "center", "va": "center_baseline", "size": SMALL}
+    weight = "bold" if written else "normal"
+    write(ax, x + wide / 2, y + 0.15, name, weight=weight, **middle)
 
 
 # --- the vote ------------------------------------------------------------------------------------
@@ -197,7 +189,10 @@ def votes(right: float = 0.4, answers: int = 6, rival: float = 0.5) -> Picture:
     """
     spread = scattered(right, answers)
     if not max(right, 0.0) < rival <= 1 - right or spread[0] >= right:
-        raise wrong("rival", rival, "give more than `right`, together at most 1, and mistakes that")
+        wanted = (
+            "give more than `right`, together at most 1; scattered mistakes are rarer than that"
+        )
+        raise wrong("rival", rival, wanted)
     agreed = (rival, 1 - right - rival) if right + rival < 1 else (rival,)
     cases = {"mistakes scatter": spread, "mistakes agree": agreed}
     exact = {name: [vote(right, c, n) for n in _VOTERS] for name, c in cases.items()}

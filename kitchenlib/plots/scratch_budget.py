@@ -12,10 +12,7 @@ from kitchenlib import thinking
 from kitchenlib.chips import chip
 from kitchenlib.inputs import instance
 from kitchenlib.models import model
-from kitchenlib.plots.billing import MODELS as MODELS
-from kitchenlib.plots.billing import WEIGHTS as WEIGHTS
-from kitchenlib.plots.billing import doubt, many, rented
-from kitchenlib.plots.fixing import CHIPS as CHIPS
+from kitchenlib.plots.billing import paid, rent_of
 from kitchenlib.plots.kept import Kept
 from kitchenlib.plots.style import (
     INK,
@@ -33,13 +30,15 @@ from kitchenlib.plots.style import (
     Picture,
     Stage,
     canvas,
+    footnote,
     in_style,
+    source,
     write,
 )
 from kitchenlib.prices import ChipHour
 from kitchenlib.serving import max_batch
 from kitchenlib.serving.money import HOUR
-from kitchenlib.units import human, significant
+from kitchenlib.units import human, many, significant
 
 HIDDEN = (0, 500, 1_000, 2_000, 4_000, 8_000, 16_000, 32_000)  #: tokens
 SAMPLES = (1, 2, 4, 8, 16, 32, 64)
@@ -113,8 +112,7 @@ class ScratchSetting(NamedTuple):
     @property
     def rent(self) -> ChipHour | None:
         """What an hour of the chip costs; None where nobody's price for it can be relied on."""
-        rows = [row for row in rented().values() if row.chip == chip(self.chip).name]
-        return next((row for row in rows if not doubt(row)), None)
+        return rent_of(chip(self.chip))
 
     @property
     def price(self) -> float | None:
@@ -183,14 +181,9 @@ class ScratchSetting(NamedTuple):
 
     def sources(self) -> str:
         """Where the price comes from, when it held, and what the times are."""
-        row = self.rent
-        mark = "" if chip(self.chip).verified else " * Not fully verified."
-        paid = "No price of this chip to rely on."
-        if row is not None and row.usd is not None:
-            paid = f"{row.provider}, ${row.usd:.2f} a chip-hour, {row.date}; {row.source}."
         return (
             "Ideal times: a bound. Samples share the notes of the prompt; a vote takes no time; "
-            f"the chips are never idle.{mark}\n{paid}"
+            f"the chips are never idle.{footnote(chip(self.chip))}\n{paid(self.rent)}"
         )
 
 
@@ -230,8 +223,7 @@ class ScratchStage(Stage):
         top = picture.size[1] - MARGIN
         self._title = write(picture, MARGIN, top, "", size=TITLE, weight="bold", va="top")
         self._lead = write(picture, MARGIN, top - 0.31, "", size=LEAD, color=MUTED, va="top")
-        small: dict[str, Any] = {"size": SMALL, "color": MUTED, "linespacing": 1.2}
-        self._source = write(picture, MARGIN, 0.17, "", va="bottom", **small)
+        self._source = source(picture, "")
         ax = canvas(picture)
         _legend(ax, 4.24)
         self._bars = {name: _Bar(ax, name, y) for name, y in _BARS.items()}

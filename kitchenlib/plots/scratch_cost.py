@@ -31,6 +31,7 @@ from kitchenlib.plots.style import (
     claim,
     counts,
     end_label,
+    footnote,
     grid,
     in_style,
     label_ends,
@@ -151,12 +152,12 @@ def scratch_bill(
     claim(picture, title, lead)
     _curves(picture, kitchen)
     _bill_table(canvas(picture), kitchen, rows)
-    mark = "" if kitchen.chip.verified else " * Not fully verified."
     source(
         picture,
         f"Ideal times: a bound. {kitchen.rent.provider}, {dollars(kitchen.rent.usd or 0)} a "
-        f"chip-hour, {kitchen.rent.date}, the chips never idle.{mark}\nSheet: {sheet.provider} "
-        f"{sheet.model}, {sheet.when}: another dish; hidden tokens are charged as output.",
+        f"chip-hour, {kitchen.rent.date}, the chips never idle.{footnote(kitchen.chip)}\n"
+        f"Sheet: {sheet.provider} {sheet.model}, {sheet.when}: another dish; "
+        "hidden tokens are charged as output.",
     )
     return picture
 
@@ -345,11 +346,7 @@ def scratch_samples(
         "samples, prompt copied": many.copied,
         "samples, prompt shared": many.shared,
     }
-    said = "; ".join(
-        f"{name}: {human(float(np.asarray(t.total)[-1]), 's')} and "
-        f"{human(float(np.asarray(t.notes)[-1]), 'B')} of notes"
-        for name, t in lines.items()
-    )
+    said = "; ".join(f"{name}: {_last(thought)}" for name, thought in lines.items())
     picture = Picture(
         WIDTH, 4.9, alt=f"{' '.join(title.split())}. {lead}. With {_TOLD} samples, {said}."
     )
@@ -358,14 +355,18 @@ def scratch_samples(
     notes = [np.asarray(thought.notes)[:-1] / GB for thought in lines.values()]
     _by_samples(picture, 0.86, "Seconds to the last word", list(lines), seconds)
     _by_samples(picture, 5.2, "Notes of the request (GB)", list(lines), notes)
-    mark = "" if kitchen.chip.verified else " * Not fully verified."
     source(
         picture,
         "Ideal times: a bound, whether or not the notes fit. Shared: the prompt's notes are kept "
         f"and read once, with a\nkernel that can. The vote takes no time; one sample writes the "
-        f"reply.{mark}",
+        f"reply.{footnote(kitchen.chip)}",
     )
     return picture
+
+
+def _last(thought: thinking.Thought) -> str:
+    seconds, notes = (float(np.asarray(all_of)[-1]) for all_of in (thought.total, thought.notes))
+    return f"{human(seconds, 's')} and {human(notes, 'B')} of notes"
 
 
 def _by_samples(

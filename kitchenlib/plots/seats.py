@@ -32,6 +32,7 @@ from kitchenlib.plots.style import (
     Picture,
     canvas,
     claim,
+    footnote,
     in_style,
     source,
     write,
@@ -104,9 +105,8 @@ def empty_seats(
     for i, trip in enumerate(trips):
         _words(ax, top - _BAND * i, trip, seats, notes)
         _train(ax, top - _BAND * i - 1.19, trip.guests, seats)
-    mark = "" if chip.verified else " * Not fully verified."
     fit = "Times whether or not sack and notes fit into one chip."
-    source(picture, f"{paid}.{mark}\n{longer}. {fit}")
+    source(picture, f"{paid}.{footnote(chip)}\n{longer}. {fit}")
     return picture
 
 

@@ -37,6 +37,7 @@ from kitchenlib.plots.style import (
     canvas,
     claim,
     counts,
+    footnote,
     grid,
     in_style,
     label_ends,
@@ -160,7 +161,7 @@ def senses_in_tokens(
         f"bounds by the law; no encoder of sound is counted.\n"
         f"A word of text: {significant(page / words)} tokens. {_BEFORE}: its encoder's rows for "
         f"the same {_CLIP} s; {_HEARD} joins {before[1] // sound} to a token."
-        f"{'' if chip.verified else ' * Not fully verified.'}",
+        f"{footnote(chip)}",
     )
     return drawn
 

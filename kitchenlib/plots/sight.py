@@ -45,6 +45,7 @@ from kitchenlib.plots.style import (
     source,
     write,
 )
+from kitchenlib.units import many
 
 Pixels = NDArray[np.uint8]  # (height, width, 3)
 
@@ -219,7 +220,7 @@ def _check_ranks(ranks: Sequence[int], most: int) -> None:
 
 
 def _directions(number: int) -> str:
-    return f"{number} direction{'s' * (number > 1)}"
+    return many(number, "direction")
 
 
 def _busiest(patches: NDArray[Any], across: int) -> int:

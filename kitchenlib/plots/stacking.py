@@ -35,6 +35,7 @@ from kitchenlib.plots.style import (
     Stage,
     canvas,
     in_style,
+    source,
     write,
 )
 from kitchenlib.units import dollars, human, significant
@@ -79,8 +80,7 @@ class FixesStage(Stage):
         top = picture.size[1] - MARGIN
         self._title = write(picture, MARGIN, top, "", size=TITLE, weight="bold", va="top")
         self._lead = write(picture, MARGIN, top - 0.31, "", size=LEAD, color=MUTED, va="top")
-        small: dict[str, Any] = {"size": SMALL, "color": MUTED, "linespacing": 1.2}
-        self._source = write(picture, MARGIN, 0.17, "", va="bottom", **small)
+        self._source = source(picture, "")
         ax = canvas(picture)
         _legend(ax, 5.06)
         self._bars = {name: _Bar(ax, y) for name, y in _BARS.items()}

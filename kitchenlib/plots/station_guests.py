@@ -41,11 +41,13 @@ from kitchenlib.plots.style import (
     Stage,
     canvas,
     counts,
+    footnote,
     grid,
     in_style,
     log_axis,
     panel,
     percent,
+    source,
     write,
 )
 from kitchenlib.roofline import Part, Work
@@ -214,7 +216,7 @@ class StationsSetting(NamedTuple):
         rows, columns = self.table(), range(len(KITCHENS))
         mixed, whole, active = ({n: cells[i] for n, cells in rows.items()} for i in columns)
         weights = f"{human(self.split.total, 'B')} of weights"
-        notes = {"notes": "none: the card has no guests with notes"} if self.of is None else {}
+        notes = {"notes": "none in the card's kitchen"} if self.of is None else {}
         return notes | {
             "touched in a layer": self.experts(),
             "one step": f"{mixed['GB a step']} GB, {mixed['one step']}",
@@ -247,7 +249,7 @@ class StationsSetting(NamedTuple):
 
     def sources(self) -> str:
         """What kind of numbers these are."""
-        mark = " * Not fully verified." if not self.on.verified else ""
+        mark = footnote(self.on)
         zipf = " Zipf: an assumption." if self.uneven else ""
         most = self.of and self.of.max_context
         made = ""
@@ -294,8 +296,7 @@ class StationsStage(Stage):
         bold: dict[str, Any] = {"size": TITLE, "weight": "bold", "linespacing": 1.15}
         self._title = write(picture, MARGIN, top, "", va="top", **bold)
         self._lead = write(picture, MARGIN, top - 0.56, "", size=LEAD, color=MUTED, va="top")
-        small: dict[str, Any] = {"size": SMALL, "color": MUTED, "linespacing": 1.2}
-        self._source = write(picture, MARGIN, 0.17, "", va="bottom", **small)
+        self._source = source(picture, "")
         ax = canvas(picture)
         write(ax, MARGIN, 4.84, "Experts of a layer, filled as likely as visited", weight="bold")
         self._sacks = _Sacks(ax)

@@ -21,8 +21,7 @@ from kitchenlib.miniatures.stations import CARD, Split, experts_of, skewed
 from kitchenlib.models import Model
 from kitchenlib.models import model as model_called
 from kitchenlib.phases import decode_step
-from kitchenlib.plots.specialists import stations_by_token
-from kitchenlib.plots.station_guests import StationsSetting, StationsStage, stations_guests
+from kitchenlib.plots.station_guests import ROUTING
 from kitchenlib.plots.style import (
     CHEF,
     INK,
@@ -50,22 +49,11 @@ from kitchenlib.plots.style import (
     write,
 )
 from kitchenlib.roofline import Work
-from kitchenlib.units import GB, significant
-
-__all__ = [
-    "Spark",
-    "StationsSetting",
-    "StationsStage",
-    "spark_step",
-    "stations_by_token",
-    "stations_guests",
-    "stations_union",
-]
+from kitchenlib.units import GB, many, significant
 
 _MOST = 64
 _LONGEST = 13  # letters of a name beside a line
 _SCOUT = "Llama-4-Scout-17B-16E (text)"
-_ZIPF = 1.0  # how uneven: the first expert twice as popular as the second
 _BENCH = "llama.cpp DGX Spark bench"
 _PROMPT = 512  # tokens of the measured prompts
 _DASHED, _DOTTED = (0, (6, 2)), (0, (1.5, 1.5))
@@ -110,7 +98,8 @@ class Spark(NamedTuple):
             law = np.asarray(decode_step(of, notes, batch, first.weights).time(on))
             return cls(rows, law, law)
         law, uneven = (
-            np.asarray(spark_step(skewed(of, skew), notes, batch).time(on)) for skew in (0.0, _ZIPF)
+            np.asarray(spark_step(skewed(of, skew), notes, batch).time(on))
+            for skew in ROUTING.values()
         )
         return cls(rows, law, uneven)
 
@@ -228,7 +217,7 @@ def _in_words(split: Split, guests: int) -> str:
     touched = float(experts_touched(split.experts, split.per_token, guests))
     step = float(split.carried(guests))
     return (
-        f"{guests} guest{'s' * (guests > 1)}: {touched:.2f} experts, {_gb(step)} GB a step, "
+        f"{many(guests, 'guest')}: {touched:.2f} experts, {_gb(step)} GB a step, "
         f"{_gb(step / guests)} GB a guest, a dense sack of that size {_gb(split.total / guests)}"
     )
 

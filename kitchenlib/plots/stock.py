@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from kitchenlib.inputs import dimension, positive, wrong
 from kitchenlib.miniatures import stock
 from kitchenlib.miniatures.stock import ATTENTION, OPEN, SELECTIVE, Lap
-from kitchenlib.plots.stock_or_notes import STOCK, StockSetting, StockStage, stock_or_notes
+from kitchenlib.plots.stock_or_notes import STOCK
 from kitchenlib.plots.style import (
     CHEF,
     MARGIN,
@@ -39,8 +39,6 @@ from kitchenlib.plots.style import (
     write,
 )
 from kitchenlib.units import human, significant
-
-__all__ = ["StockSetting", "StockStage", "stock_forgets", "stock_measured", "stock_or_notes"]
 
 # --- measured here -----------------------------------------------------------------------------
 

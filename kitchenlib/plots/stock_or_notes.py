@@ -22,7 +22,6 @@ from kitchenlib.inputs import Number, instance
 from kitchenlib.layers import StateSpace
 from kitchenlib.models import Model, model
 from kitchenlib.phases import decode_step
-from kitchenlib.plots.fixing import CHIPS
 from kitchenlib.plots.kept import Kept
 from kitchenlib.plots.style import (
     INK,
@@ -41,17 +40,17 @@ from kitchenlib.plots.style import (
     canvas,
     counts,
     end_label,
+    footnote,
     grid,
     in_style,
     log_axis,
     panel,
+    source,
     write,
 )
 from kitchenlib.roofline import Work
 from kitchenlib.serving import max_batch
-from kitchenlib.units import GB, human, kg
-
-__all__ = ["CHIPS", "STOCK", "StockSetting", "StockStage", "stock_or_notes"]
+from kitchenlib.units import GB, human, kg, many
 
 #: Models with a state, in some layers or in all of them, and models that keep every token's notes.
 STOCKS = ("Mamba-2.8B", "Mamba2-2.7B", "Jamba-v0.1", "Nemotron-H-8B")
@@ -132,7 +131,7 @@ class StockSetting(NamedTuple):
         return f"{self.stock} {kept},\nand {self._pace(keeps, faster)}"
 
     def _pace(self, keeps: int | None, faster: int | None) -> str:
-        company = f"with {_many(self.batch, 'guest')}"
+        company = f"with {many(self.batch, 'guest')}"
         if faster is None:
             return f"is not faster up to {FARTHEST:,}, {company}"
         if faster == 1:
@@ -146,7 +145,7 @@ class StockSetting(NamedTuple):
         """Which two are compared, and where."""
         return (
             f"Beside {self.notes}, in 16 bit, on one {chip(self.chip).short_label}: "
-            f"{_many(self.batch, 'guest')}, {_many(self.tokens, 'token')} of conversation"
+            f"{many(self.batch, 'guest')}, {many(self.tokens, 'token')} of conversation"
             f"{' each' * (self.batch > 1)}"
         )
 
@@ -156,11 +155,10 @@ class StockSetting(NamedTuple):
         made = "; ".join(f"{m.name} was made for {m.max_context:,} tokens" for m in short)
         large = [m.name for m, room in zip(self.both, self.room, strict=True) if not room]
         full = f"No room for {' and '.join(large)}: drawn as if there were. " if large else ""
-        mark = "" if chip(self.chip).verified else " * Not fully verified."
         kept = f" {self.stock} keeps its state in {_state_format(self.stock)}."
         return (
             "Ideal times: a bound. A state is read and written at every step, notes are read."
-            f"{kept}{mark}\n{full}{made}{'.' * bool(made)}"
+            f"{kept}{footnote(chip(self.chip))}\n{full}{made}{'.' * bool(made)}"
         )
 
     def facts(self) -> dict[str, str]:
@@ -235,10 +233,6 @@ def _from(tokens: int | None) -> str:
     return "from the first token on" if tokens == 1 else f"from {tokens:,} tokens on"
 
 
-def _many(number: int, what: str) -> str:
-    return f"{number:,} {what}{'s' * (number != 1)}"
-
-
 # --- the picture -------------------------------------------------------------------------------
 
 _FOOT, _HIGH, _WIDE = 2.72, 2.06, 2.36  # inches: the two panels
@@ -263,11 +257,10 @@ class StockStage(Stage):
     def __init__(self) -> None:
         picture = Picture(WIDTH, 6.2, alt="A model with a state beside one with notes.")
         top = picture.size[1] - MARGIN
-        bold: dict[str, Any] = {"weight": "bold", "va": "top"}
-        self._title = write(picture, MARGIN, top, "", size=TITLE, linespacing=1.15, **bold)
+        bold: dict[str, Any] = {"size": TITLE, "weight": "bold", "linespacing": 1.15}
+        self._title = write(picture, MARGIN, top, "", va="top", **bold)
         self._lead = write(picture, MARGIN, top - 0.56, "", size=LEAD, color=MUTED, va="top")
-        small: dict[str, Any] = {"size": SMALL, "color": MUTED, "linespacing": 1.2}
-        self._source = write(picture, MARGIN, 0.17, "", va="bottom", **small)
+        self._source = source(picture, "")
         ax = canvas(picture)
         self._kept = _Lines(ax, _kept_panel(picture), _LEFT, _BYTES)
         self._time = _Lines(ax, _time_panel(picture), _RIGHT, _SECONDS)

@@ -33,6 +33,7 @@ from matplotlib.text import Annotation, Text
 from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
 from PIL import Image
 
+from kitchenlib.chips import Chip
 from kitchenlib.units import significant
 
 WIDTH = 9.0  #: inches; an SVG shows 96 pixels an inch, so 864 pixels
@@ -230,14 +231,19 @@ def claim(picture: Picture, title: str, lead: str = "") -> None:
         write(picture, MARGIN, below, lead, size=LEAD, color=MUTED, va="top", linespacing=1.25)
 
 
-def source(picture: Picture, text: str) -> None:
+def source(picture: Picture, text: str) -> Text:
     """Where measured numbers come from and what a mark means: small, at the foot of the card."""
-    write(picture, MARGIN, 0.17, text, size=SMALL, color=MUTED, va="bottom", linespacing=1.2)
+    return write(picture, MARGIN, 0.17, text, size=SMALL, color=MUTED, va="bottom", linespacing=1.2)
 
 
 def origin(source: str) -> str:
     """The repository or list that a row's source begins with."""
     return source.split(" ")[0].removeprefix("github:")
+
+
+def footnote(chip: Chip) -> str:
+    """What the mark of a chip's label means, at the end of a source; nothing without a mark."""
+    return "" if chip.verified else " * Not fully verified."
 
 
 def enumerated(names: Sequence[str]) -> str:

@@ -29,7 +29,7 @@ from kitchenlib.plots.style import (
     source,
     write,
 )
-from kitchenlib.units import human, significant
+from kitchenlib.units import human, many, significant
 
 _POINTS = 72  # to an inch
 _MEASURED = Role(INK, INK)
@@ -119,7 +119,7 @@ def _company(steps: Sequence[BatchStep], law: ArrayLike) -> _Company:
 
 
 def _who(guests: int) -> str:
-    return f"{guests:,} guest{'s' * (guests > 1)}"
+    return many(guests, "guest")
 
 
 def _alone(guests: int) -> str:

@@ -36,7 +36,7 @@ from kitchenlib.plots.style import (
     percent,
     write,
 )
-from kitchenlib.units import human, significant
+from kitchenlib.units import human, many, significant
 
 # --- a first taste -----------------------------------------------------------------------------
 
@@ -72,7 +72,7 @@ class Taste(Stage):
     def serve(self, guests: int) -> None:
         """Show the step that writes the next token of `guests` guests at once."""
         now, facts = self._read(guests), self.facts(guests)
-        who = f"{guests:,} guest{'s' * (guests > 1)}"
+        who = many(guests, "guest")
         title = f"{who}, one trip: the chef is busy {percent(now.chef)} of the time"
         self._title.set_text(title)
         self._seats.take(guests)

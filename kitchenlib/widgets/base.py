@@ -15,7 +15,7 @@ import base64
 import html
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 import anywidget
 import ipywidgets as w  # type: ignore[import-untyped]
@@ -25,6 +25,7 @@ from kitchenlib.plots.style import Stage
 
 _WAIT = 0.005  # seconds: long enough to skip what a dragged slider has overtaken, too short to see
 _LABEL = {"description_width": "12em"}
+_Setting = TypeVar("_Setting", bound=NamedTuple)
 
 # --- controls ----------------------------------------------------------------------------------
 
@@ -82,6 +83,13 @@ class Sizes(w.HBox):
         super().__init__(
             [self.menu, self.slider], layout={"flex_flow": "row wrap", "width": "100%"}
         )
+
+
+def started(worked: _Setting, changes: Mapping[str, Any]) -> _Setting:
+    """The `worked` setting with other values; `UnknownName` for a name that it does not have."""
+    for name in changes:
+        find("setting of the explorer", name, dict.fromkeys(worked._fields))
+    return worked._replace(**changes)
 
 
 def powers_of_two(least: int, most: int) -> tuple[int, ...]:
@@ -144,7 +152,12 @@ class Explorer:
     Args:
         stage: the picture that moves.
         controls: name -> control (`menu` or `Sizes`); the names are the keywords of `move`.
+
+    Attributes:
+        groups: headings, and the names of the controls below each; {} for one row of them all.
     """
+
+    groups: Mapping[str, str] = {}
 
     def __init__(self, stage: Stage, controls: Mapping[str, w.Dropdown | Sizes]) -> None:
         self.stage = stage
@@ -154,7 +167,7 @@ class Explorer:
         }
         self._image, self._words = w.HTML(), w.HTML()
         self._later = Later(self.draw, _WAIT)
-        self.view = explorer_box(*self.arranged(controls), self._image, self._words)
+        self.view = explorer_box(*self._arranged(controls), self._image, self._words)
         for control in self.controls.values():
             control.observe(self._later.changed, "value")
         self.draw()
@@ -163,9 +176,12 @@ class Explorer:
         """Move the stage to `values`; the numbers to be told below the picture."""
         raise NotImplementedError
 
-    def arranged(self, controls: Mapping[str, w.Dropdown | Sizes]) -> list[w.Widget]:
+    def _arranged(self, controls: Mapping[str, w.Dropdown | Sizes]) -> list[w.Widget]:
         """The `controls` as they stand above the picture."""
-        return [_row(controls.values())]
+        if not self.groups:
+            return [_row(controls.values())]
+        rows = ((head, [controls[n] for n in names.split()]) for head, names in self.groups.items())
+        return [part for head, row in rows for part in (w.HTML(f"<b>{head}</b>"), _row(row))]
 
     @property
     def values(self) -> dict[str, Any]:
@@ -227,14 +243,3 @@ def _facts(facts: Mapping[str, str]) -> str:
         for name, value in facts.items()
     )
     return f'<div role="status" aria-live="polite" style="line-height:1.6">{each}</div>'
-
-
-def grouped(
-    groups: Mapping[str, str], controls: Mapping[str, w.Dropdown | Sizes]
-) -> list[w.Widget]:
-    """The controls below their headings."""
-    return [
-        part
-        for heading, names in groups.items()
-        for part in (w.HTML(f"<b>{heading}</b>"), _row(controls[name] for name in names.split()))
-    ]

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-import ipywidgets as w  # type: ignore[import-untyped]
-
 from kitchenlib.efficiency import efficiencies
 from kitchenlib.inputs import find
 from kitchenlib.models import model
@@ -14,7 +12,7 @@ from kitchenlib.plots import billing
 from kitchenlib.plots.bill import BillStage
 from kitchenlib.plots.billing import Bill
 from kitchenlib.units import dollars
-from kitchenlib.widgets.base import Explorer, Sizes, grouped, menu, one_two_five, powers_of_two
+from kitchenlib.widgets.base import Explorer, Sizes, menu, one_two_five, powers_of_two, started
 
 
 class BillExplorer(Explorer):
@@ -29,8 +27,6 @@ class BillExplorer(Explorer):
     """
 
     stage: BillStage
-
-    #: Headings, and the controls below each.
     groups: Mapping[str, str] = {
         "your guests": "requests prompt cached reasoning reply",
         "your kitchen": "model weights chip chips batch occupancy efficiency",
@@ -38,9 +34,7 @@ class BillExplorer(Explorer):
     }
 
     def __init__(self, **setting: Any) -> None:
-        for name in setting:
-            find("setting of the explorer", name, dict.fromkeys(Bill._fields))
-        start = billing.WORKED._replace(**setting)
+        start = started(billing.WORKED, setting)
         chip_hour = _offered("chip-hour", start.chip, billing.rented())
         sheet = _offered("price sheet", start.sheet, billing.sheets())
         named = [each.name for each in efficiencies()]
@@ -69,9 +63,6 @@ class BillExplorer(Explorer):
         bill = Bill(**values)
         self.stage.show(bill)
         return bill.facts()
-
-    def arranged(self, controls: Mapping[str, w.Dropdown | Sizes]) -> list[w.Widget]:
-        return grouped(self.groups, controls)
 
 
 def _offered(kind: str, name: object, offered: Iterable[str]) -> str:

@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import ipywidgets as w  # type: ignore[import-untyped]
-
 from kitchenlib import precision
 from kitchenlib.chips import chip
 from kitchenlib.efficiency import efficiencies
-from kitchenlib.inputs import find
 from kitchenlib.models import model
 from kitchenlib.plots import fixing
 from kitchenlib.plots.fixing import Fixes
 from kitchenlib.plots.stacking import FixesStage
-from kitchenlib.widgets.base import Explorer, Sizes, grouped, menu, powers_of_two
+from kitchenlib.widgets.base import Explorer, Sizes, menu, powers_of_two, started
 
 
 class FixesExplorer(Explorer):
@@ -30,8 +27,6 @@ class FixesExplorer(Explorer):
     """
 
     stage: FixesStage
-
-    #: Headings, and the controls below each.
     groups: Mapping[str, str] = {
         "the four fixes": "weights batch clipboards drafted acceptance",
         "the notes": "kv tokens",
@@ -39,9 +34,7 @@ class FixesExplorer(Explorer):
     }
 
     def __init__(self, **setting: Any) -> None:
-        for name in setting:
-            find("setting of the explorer", name, dict.fromkeys(Fixes._fields))
-        start = fixing.UNFIXED._replace(**setting)
+        start = started(fixing.UNFIXED, setting)
         of, on = model(start.model), chip(start.chip)  # by any of their names
         form = precision.number_format(start.weights)
         named = [each.name for each in efficiencies()]
@@ -65,6 +58,3 @@ class FixesExplorer(Explorer):
         kitchen = Fixes(**values)
         self.stage.show(kitchen)
         return kitchen.facts()
-
-    def arranged(self, controls: Mapping[str, w.Dropdown | Sizes]) -> list[w.Widget]:
-        return grouped(self.groups, controls)

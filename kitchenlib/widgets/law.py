@@ -7,11 +7,10 @@ from typing import Any
 
 from kitchenlib import precision
 from kitchenlib.chips import chip, chips
-from kitchenlib.inputs import find
 from kitchenlib.models import model, models
 from kitchenlib.plots.explorer import PHASES, WORKED, RooflineStage, Setting
 from kitchenlib.plots.welcome import GUESTS, Taste
-from kitchenlib.widgets.base import Explorer, Sizes, menu, powers_of_two
+from kitchenlib.widgets.base import Explorer, Sizes, menu, powers_of_two, started
 
 
 class RooflineExplorer(Explorer):
@@ -28,9 +27,7 @@ class RooflineExplorer(Explorer):
     stage: RooflineStage
 
     def __init__(self, **setting: Any) -> None:
-        for name in setting:
-            find("setting of the explorer", name, dict.fromkeys(Setting._fields))
-        start = WORKED._replace(**setting)
+        start = started(WORKED, setting)
         of, on = model(start.model), chip(start.chip)  # by any of their names
         form = precision.number_format(start.weights)
         formats = [each.name for each in precision.formats()]

@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import ipywidgets as w  # type: ignore[import-untyped]
-
 from kitchenlib.chips import chip
-from kitchenlib.inputs import find
 from kitchenlib.models import model
 from kitchenlib.plots import fetching, fixing
+from kitchenlib.plots.archive import PantryStage
 from kitchenlib.plots.fetching import PantrySetting
-from kitchenlib.plots.pantry import PantryStage
-from kitchenlib.widgets.base import Explorer, Sizes, grouped, menu, powers_of_two
+from kitchenlib.widgets.base import Explorer, Sizes, menu, powers_of_two, started
 
 
 class PantryExplorer(Explorer):
@@ -28,17 +25,13 @@ class PantryExplorer(Explorer):
     """
 
     stage: PantryStage
-
-    #: Headings, and the controls below each.
     groups: Mapping[str, str] = {
         "the archive": "documents tokens k cached",
         "the kitchen": "batch model chip chips",
     }
 
     def __init__(self, **setting: Any) -> None:
-        for name in setting:
-            find("setting of the explorer", name, dict.fromkeys(PantrySetting._fields))
-        start = fetching.WORKED._replace(**setting)
+        start = started(fetching.WORKED, setting)
         of, on = model(start.model), chip(start.chip)  # by any of their names
         controls = {
             "documents": Sizes("documents", fetching.DOCUMENTS, start.documents),
@@ -56,6 +49,3 @@ class PantryExplorer(Explorer):
         setting = PantrySetting(**values)
         self.stage.show(setting)
         return setting.facts()
-
-    def arranged(self, controls: Mapping[str, w.Dropdown | Sizes]) -> list[w.Widget]:
-        return grouped(self.groups, controls)

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import ipywidgets as w  # type: ignore[import-untyped]
-
 from kitchenlib import precision
 from kitchenlib.chips import chip
-from kitchenlib.inputs import find
 from kitchenlib.models import model
+from kitchenlib.plots import billing, fixing
 from kitchenlib.plots import scratch_budget as budget
 from kitchenlib.plots.scratch_budget import WORKED, ScratchSetting, ScratchStage
-from kitchenlib.widgets.base import Explorer, Sizes, grouped, menu, one_two_five, powers_of_two
+from kitchenlib.widgets.base import Explorer, Sizes, menu, one_two_five, powers_of_two, started
 
 
 class ScratchExplorer(Explorer):
@@ -28,8 +26,6 @@ class ScratchExplorer(Explorer):
     """
 
     stage: ScratchStage
-
-    #: Headings, and the controls below each.
     groups: Mapping[str, str] = {
         "the scratchpad": "hidden samples",
         "what the guest sees": "prompt reply",
@@ -37,9 +33,7 @@ class ScratchExplorer(Explorer):
     }
 
     def __init__(self, **setting: Any) -> None:
-        for name in setting:
-            find("setting of the explorer", name, dict.fromkeys(ScratchSetting._fields))
-        start = WORKED._replace(**setting)
+        start = started(WORKED, setting)
         of, on = model(start.model), chip(start.chip)  # by any of their names
         form = precision.number_format(start.weights)
         guests = powers_of_two(1, budget.MOST_GUESTS)
@@ -48,9 +42,9 @@ class ScratchExplorer(Explorer):
             "samples": menu("samples side by side", budget.SAMPLES, start.samples),
             "prompt": Sizes("prompt (tokens)", one_two_five(50_000), start.prompt),
             "reply": Sizes("reply (tokens)", one_two_five(5_000), start.reply),
-            "model": menu("model", budget.MODELS, of.name),
-            "weights": menu("weights (format)", budget.WEIGHTS, form.name),
-            "chip": menu("chip", [(chip(each).label, each) for each in budget.CHIPS], on.name),
+            "model": menu("model", billing.MODELS, of.name),
+            "weights": menu("weights (format)", billing.WEIGHTS, form.name),
+            "chip": menu("chip", [(chip(each).label, each) for each in fixing.CHIPS], on.name),
             "chips": menu("chips together", (1, 2, 4, 8), start.chips),
             "batch": Sizes("guests (batch)", guests, start.batch),
         }
@@ -60,6 +54,3 @@ class ScratchExplorer(Explorer):
         setting = ScratchSetting(**values)
         self.stage.show(setting)
         return setting.facts()
-
-    def arranged(self, controls: Mapping[str, w.Dropdown | Sizes]) -> list[w.Widget]:
-        return grouped(self.groups, controls)

@@ -6,11 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from kitchenlib.chips import chip
-from kitchenlib.inputs import find
 from kitchenlib.models import model
 from kitchenlib.plots import station_guests
 from kitchenlib.plots.station_guests import THE_CARD, StationsSetting, StationsStage
-from kitchenlib.widgets.base import Explorer, Sizes, menu, powers_of_two
+from kitchenlib.widgets.base import Explorer, Sizes, menu, powers_of_two, started
 
 
 class StationsExplorer(Explorer):
@@ -27,9 +26,7 @@ class StationsExplorer(Explorer):
     stage: StationsStage
 
     def __init__(self, **setting: Any) -> None:
-        for name in setting:
-            find("setting of the explorer", name, dict.fromkeys(StationsSetting._fields))
-        start = station_guests.ALONE._replace(**setting)
+        start = started(station_guests.ALONE, setting)
         of = THE_CARD if start.model == THE_CARD else model(start.model).name
         on = chip(start.chip)
         guests = powers_of_two(1, station_guests.MOST_GUESTS)

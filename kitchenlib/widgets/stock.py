@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from kitchenlib.chips import chip
-from kitchenlib.inputs import find
 from kitchenlib.models import model
+from kitchenlib.plots import fixing
 from kitchenlib.plots import stock_or_notes as stocked
 from kitchenlib.plots.stock_or_notes import StockSetting, StockStage
-from kitchenlib.widgets.base import Explorer, Sizes, menu, powers_of_two
+from kitchenlib.widgets.base import Explorer, Sizes, menu, powers_of_two, started
 
 
 class StockExplorer(Explorer):
@@ -27,13 +27,11 @@ class StockExplorer(Explorer):
     stage: StockStage
 
     def __init__(self, **setting: Any) -> None:
-        for name in setting:
-            find("setting of the explorer", name, dict.fromkeys(StockSetting._fields))
-        start = stocked.WORKED._replace(**setting)
+        start = started(stocked.WORKED, setting)
         pot, pad = model(start.stock).name, model(start.notes).name  # by any of their names
         lengths = powers_of_two(stocked.FEWEST, stocked.FARTHEST)
         guests = powers_of_two(1, stocked.MOST_GUESTS)
-        chips = [(chip(each).label, each) for each in stocked.CHIPS]
+        chips = [(chip(each).label, each) for each in fixing.CHIPS]
         controls = {
             "stock": menu("stock (model with a state)", stocked.STOCKS, pot),
             "notes": menu("notes (model with a KV cache)", stocked.NOTED, pad),

@@ -652,13 +652,20 @@ plots.stations_by_token()
 print(appliances.react(appliances.QUESTION, appliances.llm_cook(smol, tokens=24), turns=1))
 
 # %% [markdown]
+# It does not. It rambles, and the loop tells it so and goes on. (A model of 135 million weights has not learned this. Large
+# ones are trained for it.)
+#
 # ### Several samples, and a vote
+#
 # Ten samples of a chain share one prompt. Is that ten times the time?
 
 # %%
 plots.scratch_samples()
 
 # %% [markdown]
+# Hardly longer than one: they share every trip of the sack. What they take is room, notes for each of them. So they are
+# cheap where seats are free, and not in a full house.
+#
 # On your machine, with SmolLM2: eight samples of four tokens side by side, and one chain of 32.
 
 # %% tags=["nbval-ignore-output"]
