@@ -27,18 +27,14 @@ FOLDER = Path(__file__).parents[2] / "notebooks"
 SOURCES = [path for path in sources.sources(FOLDER) if path.stem != sources.GLOSSARY]
 NAMES = [path.stem for path in SOURCES]
 WITH_EXPLORER = [path.stem for path in SOURCES if "Explorer(" in path.read_text(encoding="utf-8")]
-#: Notebook, which of its explorers, and the class: those whose every control is looked at.
-EXPLORERS: list[tuple[str, int, Callable[[], Explorer]]] = [
-    ("03_price_paradox", 0, BillExplorer),
-    ("04_four_fixes", 0, FixesExplorer),
-    ("05_modern_systems", 0, StockExplorer),
-    ("05_modern_systems", 1, PantryExplorer),
-    ("05_modern_systems", 2, StationsExplorer),
-    ("05_modern_systems", 3, ScratchExplorer),
-]
-each_explorer = pytest.mark.parametrize(
-    ("seen", "number", "kind"), EXPLORERS, indirect=["seen"], ids=lambda value: str(value)
-)
+#: Notebook -> its explorers in the order of the page: those whose every control is looked at.
+EXPLORERS: dict[str, list[Callable[[], Explorer]]] = {
+    "03_price_paradox": [BillExplorer],
+    "04_four_fixes": [FixesExplorer],
+    "05_modern_systems": [StockExplorer, PantryExplorer, StationsExplorer, ScratchExplorer],
+}
+# By notebook, and not by explorer: a page is opened once for all tests that name it alone.
+each_with_controls = pytest.mark.parametrize("seen", EXPLORERS, indirect=True)
 
 
 class Seen(NamedTuple):
@@ -145,23 +141,21 @@ def test_a_menu_keeps_its_keys_when_it_has_the_focus(seen: Seen) -> None:
     assert seen.page.locator(".kitchen-explorer").count() == 1
 
 
-@each_explorer
-def test_every_control_goes_by_its_label(
-    seen: Seen, number: int, kind: Callable[[], Explorer]
-) -> None:
-    for control in kind().controls.values():
-        menu = explorers(seen).nth(number).get_by_label(control.description, exact=True)
-        expect(menu).to_have_count(1)
-        expect(menu.locator("option")).to_have_count(len(control.options))
+@each_with_controls
+def test_every_control_goes_by_its_label(seen: Seen) -> None:
+    expect(explorers(seen)).to_have_count(len(EXPLORERS[seen.name]))
+    for box, kind in zip(explorers(seen).all(), EXPLORERS[seen.name], strict=True):
+        for control in kind().controls.values():
+            menu = box.get_by_label(control.description, exact=True)
+            expect(menu).to_have_count(1)
+            expect(menu.locator("option")).to_have_count(len(control.options))
 
 
-@each_explorer
-def test_an_explorer_finds_room_in_a_narrow_window(
-    seen: Seen, number: int, kind: Callable[[], Explorer]
-) -> None:
+@each_with_controls
+def test_an_explorer_finds_room_in_a_narrow_window(seen: Seen) -> None:
     seen.page.set_viewport_size({"width": 700, "height": 1600})
-    box = explorers(seen).nth(number)
-    assert box.evaluate("box => box.scrollWidth <= box.clientWidth")
+    for box in explorers(seen).all():
+        assert box.evaluate("box => box.scrollWidth <= box.clientWidth")
     seen.page.set_viewport_size({"width": 1200, "height": 1600})
 
 
