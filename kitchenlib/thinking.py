@@ -34,7 +34,7 @@ from kitchenlib.phases import decode_step
 from kitchenlib.precision import AnyFormat
 from kitchenlib.roofline import Work
 from kitchenlib.serving import USABLE, max_batch, memory_needed, ttft
-from kitchenlib.serving.latency import LONGEST_REPLY
+from kitchenlib.serving.latency import LONGEST_REPLY, along_steps
 
 
 class Thought(NamedTuple):
@@ -130,7 +130,7 @@ def samples(
     formats = weights, kv, compute
     steps = np.arange(max(int(np.max(h + r)) - 1, 1))
     thoughts = steps[: max(int(np.max(h)) - 1, 1)]
-    read, guests, many, over = (_column(size) for size in (p, b, k, n))
+    read, guests, many, over = (along_steps(size) for size in (p, b, k, n))
 
     def clock(work: Work, number: int) -> NDArray[np.float64]:
         return _clock(estimate(work, chip, efficiency), number)
@@ -249,11 +249,6 @@ def _sizes(
         most = f"give at most {LONGEST_REPLY:,} tokens of thought and reply together"
         raise wrong("hidden", hidden, most)
     return p, h, r, scalar(np.where(np.greater(h, 1), k, 1)), b, n
-
-
-def _column(size: Number) -> Number:
-    """With an axis more, along which the steps lie."""
-    return size[..., None] if isinstance(size, np.ndarray) else size
 
 
 def _clock(seconds: Number, steps: int) -> NDArray[np.float64]:

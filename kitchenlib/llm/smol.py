@@ -14,6 +14,7 @@ import numpy as np
 
 from kitchenlib.inputs import dimension, real, wrong
 from kitchenlib.llm.drafts import Drafter, Speculation, lookup, sweeps
+from kitchenlib.llm.notepad import Cache
 from kitchenlib.llm.rounding import rounding
 from kitchenlib.llm.tokenizer import Tokenizer, Vocabulary, chat
 from kitchenlib.llm.transformer import Transformer
@@ -119,6 +120,23 @@ class LLM(Transformer):
         """
         pick = picker(temperature, seed)
         logits, cache = self.prefill(ids, room=dimension("tokens", tokens, "tokens"))
+        yield from self.go_on(logits, cache, tokens, pick)
+
+    def go_on(
+        self,
+        logits: Array,
+        cache: Cache,
+        tokens: int,
+        pick: Callable[[Array], int] | None = None,
+    ) -> Iterator[int]:
+        """Write on from what was read, whatever it was: the loop of `write`.
+
+        Args:
+            logits, cache: as a prefill gave them, with room for `tokens` in the notepad.
+            tokens: tokens to write at most; it ends earlier where the model ends its turn.
+            pick: chooses a token from logits, (vocab,); None takes the likeliest.
+        """
+        pick = pick or picker(temperature=0, seed=0)
         for written in range(1, tokens + 1):
             token = pick(logits)
             if token == self.tokenizer.end:

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kitchenlib import data
-from kitchenlib.inputs import dimension, instance, wrong
+from kitchenlib.inputs import dice, dimension, instance, wrong
 from kitchenlib.llm import LLM
 from kitchenlib.miniatures.meaning import Meaning, Vectors
 from kitchenlib.retrieval import flat_bytes, inverted_bytes, inverted_search
@@ -170,6 +170,12 @@ class Pantry:
         return [Found(self.cards[among[i]], float(cosines[i])) for i in order]
 
 
+@cache
+def ours() -> Pantry:
+    """The archive of all `cards`, made ready once: to be searched and not to be changed."""
+    return Pantry()
+
+
 class Scan(NamedTuple):
     """What a search in an inverted file found, and what it read.
 
@@ -205,8 +211,7 @@ class Index:
             wanted = f"give at most {len(pantry.cards)}, as many as there are cards"
             raise wrong("lists", lists, wanted)
         self.pantry = pantry
-        seed = dimension("seed", seed, "seeds", least=0)
-        self.centroids, nearest = _grouped(pantry.vectors, number, seed)
+        self.centroids, nearest = _grouped(pantry.vectors, number, dice(seed))
         self.members = [np.flatnonzero(nearest == i) for i in range(number)]
 
     @property
@@ -236,20 +241,21 @@ class Index:
         return number
 
 
-def _grouped(vectors: Vectors, lists: int, seed: int) -> tuple[Vectors, NDArray[np.intp]]:
+def _grouped(
+    vectors: Vectors, lists: int, rng: np.random.Generator
+) -> tuple[Vectors, NDArray[np.intp]]:
     """Centroids, and the nearest one of each vector: k-means on the sphere, in float64.
 
     Twice the digits of the vectors, so that which list is nearest is the same on every machine.
     """
     points = vectors.astype(np.float64)
-    start = np.random.default_rng(seed).choice(len(points), lists, replace=False)
+    start = rng.choice(len(points), lists, replace=False)
     centres, nearest = points[np.sort(start)], np.full(len(points), -1)
     for _ in range(_ROUNDS):
         cosines = points @ centres.T
         before, nearest = nearest, cosines.argmax(axis=1)
-        for empty in sorted(
-            set(range(lists)) - set(nearest)
-        ):  # takes the loneliest vector of a long list
+        for empty in sorted(set(range(lists)) - set(nearest)):
+            # It takes the loneliest vector of a longer list.
             shared = np.bincount(nearest, minlength=lists)[nearest] > 1
             lonely = np.where(shared, cosines[np.arange(len(points)), nearest], np.inf).argmin()
             nearest[lonely] = empty
@@ -408,7 +414,7 @@ def measured(
     instance("smol", smol, LLM, "llm.load()")
     question = questions()[0] if question is None else question
     instance("question", question, Question, "pantry.questions()[0]")
-    pantry = Pantry() if pantry is None else pantry
+    pantry = ours() if pantry is None else pantry
     dimension("tokens", tokens, "tokens of the answer", least=2)
     return [
         _answered(smol, question, pantry.search(question.text, k) if k else [], tokens)
@@ -425,12 +431,13 @@ def _answered(smol: LLM, question: Question, found: list[Found], tokens: int) ->
         )
     clock = [perf_counter()]
     logits, cache = smol.prefill(ids, room=tokens)
-    written = [int(logits.argmax())]
     clock.append(perf_counter())
-    while len(written) < tokens and written[-1] != smol.tokenizer.end:
-        written.append(int(smol.decode_step(written[-1], cache).argmax()))
+    written = []
+    for token in smol.go_on(logits, cache, tokens):
+        written.append(token)
         clock.append(perf_counter())
-    first, *steps = (later - earlier for earlier, later in pairwise(clock))
+    first, *each_token = (later - earlier for earlier, later in pairwise(clock))
+    steps = each_token[1:]  # the first token came with the prefill
     text = smol.text(written).strip()
     each = sum(steps) / len(steps) if steps else float("nan")
     return Answered(len(found), len(ids), first, each, text, question.answered_by(text))

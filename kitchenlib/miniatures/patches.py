@@ -229,11 +229,7 @@ def reply(smol: LLM, rows: Rows, tokens: int = 16) -> str:
     """
     instance("smol", smol, LLM, "llm.load()")
     logits, cache = smol.prefill_rows(rows, room=dimension("tokens", tokens, "tokens"))
-    written: list[int] = []
-    while len(written) < tokens and (token := int(logits.argmax())) != smol.tokenizer.end:
-        written.append(token)
-        logits = smol.decode_step(token, cache)
-    return smol.text(written)
+    return smol.text([*smol.go_on(logits, cache, tokens)])
 
 
 def _shape(patches: Patches) -> tuple[int, int]:

@@ -11,11 +11,10 @@ import operator
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Any
 
 from kitchenlib.inputs import MOST, wrong
-from kitchenlib.miniatures.pantry import Pantry
+from kitchenlib.miniatures.pantry import ours
 
 LONGEST = 2000  #: characters that are kept of what is written or observed in one turn
 
@@ -118,17 +117,12 @@ def _value(node: ast.expr) -> int | float:
     raise ValueError(f"'{ast.unparse(node)}' cannot be calculated: {_ALLOWED}")
 
 
-@cache
-def _pantry() -> Pantry:
-    return Pantry()
-
-
 def look_up(text: str) -> str:
     """The recipe card nearest to `text`, with its name (see `kitchenlib.miniatures.pantry`).
 
     Raises ``ValueError`` where no word of it stands on any card.
     """
-    (found,) = _pantry().search(text, k=1)
+    (found,) = ours().search(text, k=1)
     return str(found.card)
 
 

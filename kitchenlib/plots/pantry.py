@@ -19,6 +19,7 @@ from kitchenlib.miniatures.pantry import (
     Pantry,
     Recall,
     hits,
+    ours,
     questions,
     recall,
 )
@@ -81,7 +82,7 @@ def pantry_hits(pantry: Pantry | None = None, k: int = BEST) -> Picture:
         pantry: the archive; None takes our own.
         k: cards in the prompt, of the title; beside it stand 1 and 10.
     """
-    pantry = Pantry() if pantry is None else pantry
+    pantry = ours() if pantry is None else pantry
     instance("pantry", pantry, Pantry, "pantry.Pantry()")
     k = dimension("k", k, "cards")
     if k > len(pantry.cards):
@@ -161,7 +162,7 @@ def recall_by_bytes(pantry: Pantry | None = None, lists: int = LISTS, k: int = B
         lists: of the inverted file, at least 4.
         k: nearest cards that count.
     """
-    pantry = Pantry() if pantry is None else pantry
+    pantry = ours() if pantry is None else pantry
     instance("pantry", pantry, Pantry, "pantry.Pantry()")
     index = pantry.index(lists)
     if lists < 4:

@@ -74,10 +74,9 @@ def tpot(
         others: as for `kitchenlib.decode_step`.
     """
     steps = _reply(reply, least=2) - 1
-    context = np.asarray(count("prompt", prompt, "tokens"))[..., None] + np.arange(steps)
-    guests = np.asarray(count("batch", batch, "sequences"))[..., None]
-    shared = count("chips", chips, "chips")
-    n = shared[..., None] if isinstance(shared, np.ndarray) else shared
+    context = along_steps(count("prompt", prompt, "tokens")) + np.arange(steps)
+    guests = along_steps(count("batch", batch, "sequences"))
+    n = along_steps(count("chips", chips, "chips"))
     work = decode_step(model, context, guests, weights, kv, compute, n)
     times = estimate(work, chip, efficiency)
     return scalar(np.mean(times, axis=-1))
@@ -144,6 +143,11 @@ def throughput(
         demand_fit(model, chip, context, batch, weights, kv, chips, usable)
     step = decode_step(model, context, batch, weights, kv, compute, chips)
     return count("batch", batch, "sequences") / estimate(step, chip, efficiency)
+
+
+def along_steps(size: Number) -> Number:
+    """A size with an axis more, along which decode steps lie."""
+    return size[..., None] if isinstance(size, np.ndarray) else size
 
 
 def _reply(reply: int, least: int) -> int:

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple, TypeVar
 import anywidget
 import ipywidgets as w  # type: ignore[import-untyped]
 
+from kitchenlib.chips import chip
 from kitchenlib.inputs import find, wrong
 from kitchenlib.plots.style import Stage
 
@@ -42,6 +43,11 @@ def menu(label: str, options: Iterable[Any], value: Any) -> w.Dropdown:
     return w.Dropdown(
         description=label, options=offered, value=value, style=_LABEL, layout={"width": "28em"}
     )
+
+
+def chip_menu(names: Iterable[str], name: str) -> w.Dropdown:
+    """The menu of chips, each as it is shown (marked where it is not fully verified); any name."""
+    return menu("chip", [(chip(each).label, each) for each in names], chip(name).name)
 
 
 def choose(control: w.Dropdown, name: str, value: Any) -> None:

@@ -6,13 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from kitchenlib import precision
-from kitchenlib.chips import chip
 from kitchenlib.efficiency import efficiencies
 from kitchenlib.models import model
 from kitchenlib.plots import fixing
 from kitchenlib.plots.fixing import Fixes
 from kitchenlib.plots.stacking import FixesStage
-from kitchenlib.widgets.base import Explorer, Sizes, menu, powers_of_two, started
+from kitchenlib.widgets.base import Explorer, Sizes, chip_menu, menu, powers_of_two, started
 
 
 class FixesExplorer(Explorer):
@@ -35,7 +34,7 @@ class FixesExplorer(Explorer):
 
     def __init__(self, **setting: Any) -> None:
         start = started(fixing.UNFIXED, setting)
-        of, on = model(start.model), chip(start.chip)  # by any of their names
+        of = model(start.model)  # by any of its names
         form = precision.number_format(start.weights)
         named = [each.name for each in efficiencies()]
         guests = powers_of_two(1, fixing.MOST_GUESTS)
@@ -48,7 +47,7 @@ class FixesExplorer(Explorer):
             "kv": menu("notes (format)", fixing.NOTES, start.kv),
             "tokens": Sizes("notes (tokens)", powers_of_two(128, 131072), start.tokens),
             "model": menu("model", fixing.MODELS, of.name),
-            "chip": menu("chip", [(chip(each).label, each) for each in fixing.CHIPS], on.name),
+            "chip": chip_menu(fixing.CHIPS, start.chip),
             "chips": menu("chips together", (1, 2, 4, 8), start.chips),
             "efficiency": menu("efficiency", named, start.efficiency),
         }

@@ -10,7 +10,7 @@ from kitchenlib.chips import chip, chips
 from kitchenlib.models import model, models
 from kitchenlib.plots.explorer import PHASES, WORKED, RooflineStage, Setting
 from kitchenlib.plots.welcome import GUESTS, Taste
-from kitchenlib.widgets.base import Explorer, Sizes, menu, powers_of_two, started
+from kitchenlib.widgets.base import Explorer, Sizes, chip_menu, menu, powers_of_two, started
 
 
 class RooflineExplorer(Explorer):
@@ -28,11 +28,11 @@ class RooflineExplorer(Explorer):
 
     def __init__(self, **setting: Any) -> None:
         start = started(WORKED, setting)
-        of, on = model(start.model), chip(start.chip)  # by any of their names
+        of = model(start.model)  # by any of its names
         form = precision.number_format(start.weights)
         formats = [each.name for each in precision.formats()]
         controls = {
-            "chip": menu("chip", _labels(), on.name),
+            "chip": chip_menu((each.name for each in chips()), start.chip),
             "model": menu("model", [each.name for each in models()], of.name),
             "weights": menu("weights (format)", formats, form.name),
             "kv": menu("notes (format)", ("bf16", "fp8", "int4"), start.kv),
@@ -46,11 +46,6 @@ class RooflineExplorer(Explorer):
         setting = Setting(**values)
         self.stage.show(setting)
         return setting.facts()
-
-
-def _labels() -> list[tuple[str, str]]:
-    """Every chip as it is shown (marked where it is not fully verified) and its name."""
-    return [(each.label, each.name) for each in chips()]
 
 
 class TasteExplorer(Explorer):

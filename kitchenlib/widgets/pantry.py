@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from kitchenlib.chips import chip
 from kitchenlib.models import model
 from kitchenlib.plots import fetching, fixing
 from kitchenlib.plots.archive import PantryStage
 from kitchenlib.plots.fetching import PantrySetting
-from kitchenlib.widgets.base import Explorer, Sizes, menu, powers_of_two, started
+from kitchenlib.widgets.base import Explorer, Sizes, chip_menu, menu, powers_of_two, started
 
 
 class PantryExplorer(Explorer):
@@ -32,7 +31,7 @@ class PantryExplorer(Explorer):
 
     def __init__(self, **setting: Any) -> None:
         start = started(fetching.WORKED, setting)
-        of, on = model(start.model), chip(start.chip)  # by any of their names
+        of = model(start.model)  # by any of its names
         controls = {
             "documents": Sizes("documents", fetching.DOCUMENTS, start.documents),
             "tokens": menu("tokens of each", fetching.LENGTHS, start.tokens),
@@ -40,7 +39,7 @@ class PantryExplorer(Explorer):
             "cached": menu("archive cached", fetching.CACHED, start.cached),
             "batch": Sizes("guests (batch)", powers_of_two(1, 1024), start.batch),
             "model": menu("model", fetching.MODELS, of.name),
-            "chip": menu("chip", [(chip(each).label, each) for each in fixing.CHIPS], on.name),
+            "chip": chip_menu(fixing.CHIPS, start.chip),
             "chips": menu("chips together", (1, 2, 4, 8), start.chips),
         }
         super().__init__(PantryStage(), controls)

@@ -6,12 +6,19 @@ from collections.abc import Mapping
 from typing import Any
 
 from kitchenlib import precision
-from kitchenlib.chips import chip
 from kitchenlib.models import model
 from kitchenlib.plots import billing, fixing
 from kitchenlib.plots import scratch_budget as budget
 from kitchenlib.plots.scratch_budget import WORKED, ScratchSetting, ScratchStage
-from kitchenlib.widgets.base import Explorer, Sizes, menu, one_two_five, powers_of_two, started
+from kitchenlib.widgets.base import (
+    Explorer,
+    Sizes,
+    chip_menu,
+    menu,
+    one_two_five,
+    powers_of_two,
+    started,
+)
 
 
 class ScratchExplorer(Explorer):
@@ -34,7 +41,7 @@ class ScratchExplorer(Explorer):
 
     def __init__(self, **setting: Any) -> None:
         start = started(WORKED, setting)
-        of, on = model(start.model), chip(start.chip)  # by any of their names
+        of = model(start.model)  # by any of its names
         form = precision.number_format(start.weights)
         guests = powers_of_two(1, budget.MOST_GUESTS)
         controls = {
@@ -44,7 +51,7 @@ class ScratchExplorer(Explorer):
             "reply": Sizes("reply (tokens)", one_two_five(5_000), start.reply),
             "model": menu("model", billing.MODELS, of.name),
             "weights": menu("weights (format)", billing.WEIGHTS, form.name),
-            "chip": menu("chip", [(chip(each).label, each) for each in fixing.CHIPS], on.name),
+            "chip": chip_menu(fixing.CHIPS, start.chip),
             "chips": menu("chips together", (1, 2, 4, 8), start.chips),
             "batch": Sizes("guests (batch)", guests, start.batch),
         }

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from kitchenlib.chips import chip
 from kitchenlib.models import model
 from kitchenlib.plots import station_guests
 from kitchenlib.plots.station_guests import THE_CARD, StationsSetting, StationsStage
-from kitchenlib.widgets.base import Explorer, Sizes, menu, powers_of_two, started
+from kitchenlib.widgets.base import Explorer, Sizes, chip_menu, menu, powers_of_two, started
 
 
 class StationsExplorer(Explorer):
@@ -28,15 +27,13 @@ class StationsExplorer(Explorer):
     def __init__(self, **setting: Any) -> None:
         start = started(station_guests.ALONE, setting)
         of = THE_CARD if start.model == THE_CARD else model(start.model).name
-        on = chip(start.chip)
         guests = powers_of_two(1, station_guests.MOST_GUESTS)
-        chips = [(chip(each).label, each) for each in station_guests.CHIPS]
         controls = {
             "model": menu("model", station_guests.MODELS, of),
             "batch": Sizes("guests (batch)", guests, start.batch),
             "skew": menu("routing", station_guests.ROUTING, start.skew),
             "tokens": Sizes("notes (tokens)", powers_of_two(128, 131072), start.tokens),
-            "chip": menu("chip", chips, on.name),
+            "chip": chip_menu(station_guests.CHIPS, start.chip),
             "chips": menu("chips together", station_guests.TOGETHER, start.chips),
         }
         super().__init__(StationsStage(), controls)

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from kitchenlib.chips import chip
 from kitchenlib.models import model
 from kitchenlib.plots import fixing
 from kitchenlib.plots import stock_or_notes as stocked
 from kitchenlib.plots.stock_or_notes import StockSetting, StockStage
-from kitchenlib.widgets.base import Explorer, Sizes, menu, powers_of_two, started
+from kitchenlib.widgets.base import Explorer, Sizes, chip_menu, menu, powers_of_two, started
 
 
 class StockExplorer(Explorer):
@@ -31,13 +30,12 @@ class StockExplorer(Explorer):
         pot, pad = model(start.stock).name, model(start.notes).name  # by any of their names
         lengths = powers_of_two(stocked.FEWEST, stocked.FARTHEST)
         guests = powers_of_two(1, stocked.MOST_GUESTS)
-        chips = [(chip(each).label, each) for each in fixing.CHIPS]
         controls = {
             "stock": menu("stock (model with a state)", stocked.STOCKS, pot),
             "notes": menu("notes (model with a KV cache)", stocked.NOTED, pad),
             "tokens": Sizes("conversation (tokens)", lengths, start.tokens),
             "batch": Sizes("guests (batch)", guests, start.batch),
-            "chip": menu("chip", chips, chip(start.chip).name),
+            "chip": chip_menu(fixing.CHIPS, start.chip),
         }
         for name in ("stock", "notes"):
             controls[name].style = {"description_width": "16em"}
